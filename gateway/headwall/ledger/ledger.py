@@ -1,0 +1,110 @@
+"""The durable store: opening, transactions, the append position, followers' cursors.
+
+SQLite (WAL, synchronous FULL) is the embedded default; PostgreSQL serves where several gateways share one.
+Nothing here knows of rules or mail.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from headwall.ledger import schema
+
+
+class Ledger:
+    """One open ledger. Safe to use from several threads; each takes connections of its own.
+
+    Other packages read and write the tables of `schema` through `begin()` and `read()`.
+    """
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self.engine = engine
+        self._listeners: list[threading.Event] = []
+        with self.read() as conn:
+            self.id: str = conn.execute(
+                sa.select(schema.meta.c.value).where(schema.meta.c.key == "ledger_id")
+            ).scalar_one()
+
+    @classmethod
+    def open(cls, url: str) -> Ledger:
+        """Open the ledger at a SQLAlchemy URL, making or upgrading its tables first."""
+        engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
+        if engine.dialect.name == "sqlite":
+            _prepare_sqlite(engine)
+        schema.metadata.create_all(engine)
+        with engine.begin() as conn:
+            if conn.execute(sa.select(schema.append_position.c.pos)).first() is None:
+                conn.execute(schema.append_position.insert().values(id=1, pos=0))
+                conn.execute(schema.meta.insert().values(key="ledger_id", value=secrets.token_hex(8)))
+        return cls(engine)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def begin(self) -> Iterator[sa.Connection]:
+        """A write transaction, durable when the block ends; rolled back by an exception."""
+        with self.engine.begin() as conn:
+            yield conn
+
+    @contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """A connection that sees one committed state."""
+        with self.engine.connect().execution_options(reading=True) as conn:
+            yield conn
+
+    def take_positions(self, conn: sa.Connection, count: int) -> int:
+        """Reserve `count` append positions inside the transaction of `conn`; returns the first.
+
+        The row stays locked until the transaction ends, so positions become visible in order.
+        """
+        table = schema.append_position
+        last: int = conn.execute(
+            sa.update(table).where(table.c.id == 1).values(pos=table.c.pos + count).returning(table.c.pos)
+        ).scalar_one()
+        return last - count + 1
+
+    def cursor(self, conn: sa.Connection, name: str) -> int:
+        """The append position up to which a follower has read; 0 for a new one."""
+        found = conn.execute(sa.select(schema.cursors.c.pos).where(schema.cursors.c.name == name)).scalar()
+        return int(found) if found is not None else 0
+
+    def set_cursor(self, conn: sa.Connection, name: str, pos: int) -> None:
+        """Move a follower's cursor, in the transaction that does the follower's work."""
+        done = conn.execute(schema.cursors.update().where(schema.cursors.c.name == name).values(pos=pos))
+        if done.rowcount == 0:
+            conn.execute(schema.cursors.insert().values(name=name, pos=pos))
+
+    def listen(self) -> threading.Event:
+        """An event that `announce` sets; a follower clears it, reads, and waits for it again."""
+        event = threading.Event()
+        self._listeners.append(event)
+        return event
+
+    def announce(self) -> None:
+        """Tell the followers in this process that something was committed."""
+        for event in self._listeners:
+            event.set()
+
+
+def _prepare_sqlite(engine: sa.Engine) -> None:
+    """WAL and FULL on every connection, and transactions that take the write lock when they begin."""
+
+    @sa.event.listens_for(engine, "connect")
+    def _on_connect(dbapi_connection: Any, _record: object) -> None:
+        dbapi_connection.isolation_level = None  # we say BEGIN ourselves
+        cursor = dbapi_connection.cursor()
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    @sa.event.listens_for(engine, "begin")
+    def _on_begin(conn: sa.Connection) -> None:
+        conn.exec_driver_sql("BEGIN IMMEDIATE" if not conn.get_execution_options().get("reading") else "BEGIN")

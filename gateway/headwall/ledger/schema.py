@@ -1,0 +1,258 @@
+"""The ledger's tables (SQLAlchemy Core). Everything downstream can be rebuilt from `readings` and `records`.
+
+Instants are integer microseconds since the Unix epoch (UTC). JSON bodies are canonical (sorted keys).
+A row that tells what happened is never updated; rows that carry a state say so.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+# SQLite numbers only INTEGER primary keys by itself; elsewhere the same column is BIGINT.
+_Big = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def _now() -> sa.Column[int]:
+    return sa.Column("at_us", _Big, nullable=False)
+
+
+#: one row a key: ledger_id (drawn when the ledger is made), made_us
+meta = sa.Table(
+    "meta",
+    metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+#: the append position: taken with UPDATE … RETURNING inside the writer's transaction, so positions become
+#: visible in order with any number of writers (a serial column of PostgreSQL does not promise that)
+append_position = sa.Table(
+    "append_position",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("pos", _Big, nullable=False),
+)
+
+#: every reading as it came; never altered, never deleted
+readings = sa.Table(
+    "readings",
+    metadata,
+    sa.Column("pos", _Big, primary_key=True, autoincrement=False),
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("jid", sa.String(16), nullable=False),
+    sa.Column("seq", _Big, nullable=False),
+    sa.Column("stream", sa.String(32), nullable=False),  # SenML name, e.g. "rain.tips"
+    sa.Column("time_us", _Big),  # null where the node's clock was not known
+    sa.Column("boot", sa.String(8)),  # with uptime_ms, where time_us is null
+    sa.Column("uptime_ms", _Big),
+    sa.Column("value", sa.Float),  # in the unit of the quantity; null with null_reason
+    sa.Column("total", _Big),  # the journal's running count (SenML s)
+    sa.Column("null_reason", sa.String(32)),
+    sa.Column("quality", sa.SmallInteger, nullable=False),  # QARTOD: 1 pass 2 not evaluated 3 suspect 4 fail 9 missing
+    sa.Column("quarantine", sa.String(64)),  # why it must not be judged (clock_future, …); null = good
+    sa.Column("source", sa.String(8), nullable=False),  # node | import | plain
+    sa.Column("received_us", _Big, nullable=False),
+    sa.UniqueConstraint("node", "jid", "seq"),
+    sa.Index("ix_readings_node_stream_time_us", "node", "stream", "time_us"),
+)
+
+#: (boot, uptime) = UTC: resolves readings that were taken before the clock was known
+anchors = sa.Table(
+    "anchors",
+    metadata,
+    sa.Column("node", sa.String(32), primary_key=True),
+    sa.Column("boot", sa.String(8), primary_key=True),
+    sa.Column("uptime_ms", _Big, primary_key=True),
+    sa.Column("time_us", _Big, nullable=False),
+    sa.Column("received_us", _Big, nullable=False),
+)
+
+#: state of each node journal: every number from floor to through is durable or a recorded gap
+journals = sa.Table(
+    "journals",
+    metadata,
+    sa.Column("node", sa.String(32), primary_key=True),
+    sa.Column("jid", sa.String(16), primary_key=True),
+    sa.Column("floor", _Big, nullable=False),
+    sa.Column("next", _Big, nullable=False),  # as the node last said, 0 if never
+    sa.Column("through", _Big, nullable=False),
+    sa.Column("first_seen_us", _Big, nullable=False),
+    sa.Column("last_seen_us", _Big, nullable=False),
+)
+
+#: sequence numbers that the node lost before they were durable here
+gaps = sa.Table(
+    "gaps",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("jid", sa.String(16), nullable=False),
+    sa.Column("first_seq", _Big, nullable=False),
+    sa.Column("last_seq", _Big, nullable=False),
+    sa.Column("reason", sa.String(32), nullable=False),
+    _now(),
+    sa.UniqueConstraint("node", "jid", "first_seq"),
+)
+
+#: payloads that could not be taken, whole, with the reason; state: open | taken (by a later run)
+dead_letters = sa.Table(
+    "dead_letters",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),  # of topic, payload and reason
+    sa.Column("node", sa.String(32)),
+    sa.Column("topic", sa.String(128), nullable=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("reason", sa.String(32), nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+    sa.Column("jid", sa.String(16)),  # with seq: this number is durable here, as a dead letter
+    sa.Column("seq", _Big),
+    sa.Column("count", sa.Integer, nullable=False),  # how often this very payload came
+    sa.Column("state", sa.String(8), nullable=False),
+    _now(),
+    sa.Index("ix_dead_letters_node_jid_seq", "node", "jid", "seq"),
+)
+
+#: what each node last said of itself; state "unclaimed" for one that the registry does not know
+node_states = sa.Table(
+    "node_states",
+    metadata,
+    sa.Column("node", sa.String(32), primary_key=True),
+    sa.Column("status", sa.String(16), nullable=False),  # online | offline | unclaimed
+    sa.Column("boot", sa.String(8)),
+    sa.Column("nonce", sa.String(16)),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("received_us", _Big, nullable=False),
+    sa.Column("last_data_us", _Big),
+)
+
+#: a named person takes a datastream out of commissioning
+acceptances = sa.Table(
+    "acceptances",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("stream", sa.String(32), nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    _now(),
+    sa.UniqueConstraint("node", "stream"),
+)
+
+#: readings of a node inside a window are kept, flagged and not judged
+maintenance = sa.Table(
+    "maintenance",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("start_us", _Big, nullable=False),
+    sa.Column("end_us", _Big, nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    _now(),
+)
+
+#: how far each follower (rules, influx, …) has read along the append position
+cursors = sa.Table(
+    "cursors",
+    metadata,
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("pos", _Big, nullable=False),
+)
+
+#: something due by a time; state: open | received | not_needed | merged (into another, see body)
+duties = sa.Table(
+    "duties",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),  # storm_report
+    sa.Column("site", sa.String(64), nullable=False),
+    sa.Column("provision", sa.String(64), nullable=False),  # id in the profile
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),  # newest in duty_versions
+    sa.Column("due_us", _Big, nullable=False),
+    sa.Column("merged_into", _Big),
+    sa.Column("historical", sa.Boolean, nullable=False),  # learned by import
+    sa.Column("closed_by", sa.String(128)),
+    sa.Column("closed_reason", sa.Text),
+    sa.Column("closed_us", _Big),
+    _now(),
+    sa.Index("ix_duties_site_provision", "site", "provision"),
+)
+
+#: what was known of a duty and since when; body is a facts.StormDuty
+duty_versions = sa.Table(
+    "duty_versions",
+    metadata,
+    sa.Column("duty", _Big, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("body", sa.JSON, nullable=False),
+    _now(),
+)
+
+#: one row a fact and person who is to be told; unique, so that a fact is mailed once
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("fact", sa.String(128), nullable=False),  # stable key, e.g. "duty/12/1"
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("person", sa.String(64), nullable=False),
+    sa.Column("how", sa.String(8), nullable=False),  # now | digest
+    sa.Column("body", sa.JSON, nullable=False),  # a struct of rules.facts
+    sa.Column("mail", _Big),  # the mail that carries it, once composed
+    _now(),
+    sa.UniqueConstraint("fact", "person"),
+    sa.Index("ix_outbox_mail", "mail"),
+)
+
+#: composed mails; state: queued | sent | failed
+mails = sa.Table(
+    "mails",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("message_id", sa.String(255), nullable=False, unique=True),
+    sa.Column("recipient", sa.String(255), nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("eml", sa.LargeBinary, nullable=False),
+    sa.Column("state", sa.String(8), nullable=False),
+    sa.Column("tries", sa.Integer, nullable=False),
+    sa.Column("next_try_us", _Big, nullable=False),
+    sa.Column("handing_over", sa.Boolean, nullable=False),  # set before SMTP, cleared after: true at start = maybe sent
+    sa.Column("repeats", sa.Integer, nullable=False),  # times it may have been sent once more
+    sa.Column("last_error", sa.Text),
+    sa.Column("sent_us", _Big),
+    _now(),
+)
+
+#: the log book: append-only, each row hashed over the one before
+records = sa.Table(
+    "records",
+    metadata,
+    sa.Column("n", _Big, primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),  # a person, or "headwall"
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("previous", sa.String(64), nullable=False),
+    sa.Column("hash", sa.String(64), nullable=False),
+    _now(),
+)
+
+#: standing notices (gauge silent, node faults, identity conflicts), opened and closed by events; state in closed_us
+notices = sa.Table(
+    "notices",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("subject", sa.String(128), nullable=False),  # site, node or datastream it is about
+    sa.Column("key", sa.String(128), nullable=False, unique=True),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("opened_us", _Big, nullable=False),
+    sa.Column("closed_us", _Big),
+)
