@@ -1,0 +1,301 @@
+"""A real MQTT broker with TLS, accounts and ACL on loopback, for demo and tests: mosquitto where it is on the
+PATH, else iotcore (rumqttd in a wheel from PyPI), behind one interface.
+
+What iotcore 0.4 cannot do (tried with paho 2.2): it has no ACL, so that any account reaches every topic; it
+serves MQTT 3.1.1 and 5 on a port each; it answers a wrong password by closing the connection, without a reason
+code; it keeps sessions and queues in memory alone and drops the oldest silently when full. Custody covers the
+losses; tests of the ACL need mosquitto.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from headwall.wire.contract import TOPIC_ROOT, contract
+from headwall_board.certs import Authority, ServerCertificate, issue_server, make_ca
+
+from headwall_sim import parts
+
+HOST = "127.0.0.1"
+#: wide enough for any simulated date; 2049 is the last year of the short form of time in certificates
+NOT_BEFORE = datetime(2000, 1, 1, tzinfo=UTC)
+NOT_AFTER = datetime(2049, 12, 31, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Account:
+    """An account of the broker. For a node, `name` is the node's id."""
+
+    name: str
+    password: str
+    role: Literal["node", "gateway"] = "node"
+
+
+class Broker(ABC):
+    """A broker process. Ports and certificates stay the same over stop, kill and start.
+
+    Attributes:
+        kind: "mosquitto" or "iotcore".
+        ca: the authority that clients trust (`ca.cert` PEM, `ca.der` DER).
+        port_311: TLS port for MQTT 3.1.1 (boards).
+        port_5: TLS port for MQTT 5 (the gateway); the same as port_311 on mosquitto.
+        has_acl: whether an account is kept to its own topics.
+    """
+
+    kind: str
+    host = HOST
+    has_acl: bool
+
+    def __init__(self, folder: Path, accounts: Sequence[Account], ca: Authority, server: ServerCertificate) -> None:
+        self.folder = folder
+        self.accounts = tuple(accounts)
+        self.ca = ca
+        self.server = server
+        self.port_311 = free_port()
+        self.port_5 = self.port_311
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Process id, None when it does not run."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    @property
+    def log_file(self) -> Path:
+        return self.folder / f"{self.kind}.log"
+
+    def start(self) -> None:
+        """Start and return once every port accepts connections. Does nothing when it runs already.
+
+        Raises:
+            RuntimeError: it ended at once or did not listen within 10 seconds; carries the end of its log.
+        """
+        if self.pid is not None:
+            return
+        with self.log_file.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            )
+        deadline = time.monotonic() + 10
+        while not all(_accepts(port) for port in {self.port_311, self.port_5}):
+            ended = self._process.poll() is not None
+            if ended or time.monotonic() > deadline:
+                what = "ended at once" if ended else "did not listen within 10 s"
+                self.kill()
+                raise RuntimeError(f"{self.kind} {what}; {self.log_file} ends with:\n{self._log_end()}")
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Ask it to end (SIGTERM), which saves what it can, and wait; killed after 5 seconds."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it as a power cut would (SIGKILL)."""
+        self._end(signal.SIGKILL)
+
+    def __enter__(self) -> Broker:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    @abstractmethod
+    def _command(self) -> list[str]: ...
+
+    def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(number)
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)
+        if process.stdin is not None:
+            process.stdin.close()
+
+    def _log_end(self) -> str:
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-10:])
+
+
+class MosquittoBroker(Broker):
+    """mosquitto with the settings of deploy/mosquitto.conf, but for places and ports."""
+
+    kind = "mosquitto"
+    has_acl = True
+
+    def __init__(
+        self, folder: Path, accounts: Sequence[Account], ca: Authority, server: ServerCertificate, program: Path
+    ) -> None:
+        super().__init__(folder, accounts, ca, server)
+        self._program = program
+        (folder / "data").mkdir(exist_ok=True)
+        _write_private(folder / "passwords", "".join(f"{a.name}:{_hashed(a.password)}\n" for a in accounts))
+        _write_private(folder / "acl", acl_text([a.name for a in accounts if a.role == "gateway"]))
+        (folder / "mosquitto.conf").write_text(self._conf())
+
+    def _command(self) -> list[str]:
+        return [str(self._program), "-c", str(self.folder / "mosquitto.conf")]
+
+    def _conf(self) -> str:
+        lines = [
+            f"listener {self.port_311} {HOST}",
+            f"certfile {self.server.cert}",
+            f"keyfile {self.server.key}",
+            "allow_anonymous false",
+            f"password_file {self.folder / 'passwords'}",
+            f"acl_file {self.folder / 'acl'}",
+            "persistence true",
+            f"persistence_location {self.folder / 'data'}/",
+            "autosave_interval 1",
+            "max_queued_messages 0",
+            "max_inflight_messages 1000",
+            "log_type error",
+            "log_type warning",
+            "log_type notice",
+        ]
+        if os.geteuid() == 0:
+            lines.append("user root")  # else it becomes "mosquitto", who may not read this folder
+        return "\n".join(lines) + "\n"
+
+
+class IotcoreBroker(Broker):
+    """iotcore: rumqttd in a child process that ends when this process does."""
+
+    kind = "iotcore"
+    has_acl = False
+
+    #: iotcore.Broker does the same but hides the process, which tests must be able to kill
+    _CHILD = (
+        "import os, sys, threading\n"
+        "from iotcore import IotCoreBroker\n"
+        "threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()\n"
+        "IotCoreBroker(config_path=sys.argv[1]).run_forever()\n"
+    )
+
+    def __init__(self, folder: Path, accounts: Sequence[Account], ca: Authority, server: ServerCertificate) -> None:
+        super().__init__(folder, accounts, ca, server)
+        self.port_5 = free_port()
+        _write_private(folder / "rumqttd.toml", self._toml())
+
+    def _command(self) -> list[str]:
+        return [sys.executable, "-c", self._CHILD, str(self.folder / "rumqttd.toml")]
+
+    def _toml(self) -> str:
+        router = (
+            "id = 0\n[router]\nid = 0\nmax_connections = 1000\nmax_outgoing_packet_count = 200\n"
+            "max_segment_size = 104857600\nmax_segment_count = 10\n"
+        )
+        return router + self._listener("v4", self.port_311) + self._listener("v5", self.port_5)
+
+    def _listener(self, version: str, port: int) -> str:
+        auth = "".join(f'"{a.name}" = "{a.password}"\n' for a in self.accounts)
+        return (
+            f'[{version}.1]\nname = "{version}"\nlisten = "{HOST}:{port}"\nnext_connection_delay_ms = 1\n'
+            f'[{version}.1.tls]\ncertpath = "{self.server.cert}"\nkeypath = "{self.server.key}"\n'
+            f"[{version}.1.connections]\nconnection_timeout_ms = 60000\nmax_payload_size = 2097152\n"
+            f"max_inflight_count = 500\ndynamic_filters = true\n"
+            f"[{version}.1.connections.auth]\n{auth}"
+        )
+
+
+def open_broker(
+    folder: Path,
+    accounts: Sequence[Account],
+    kind: Literal["auto", "mosquitto", "iotcore"] = "auto",
+    *,
+    ca: Authority | None = None,
+    server: ServerCertificate | None = None,
+) -> Broker:
+    """A broker, not yet started, whose files are all in `folder`.
+
+    Args:
+        folder: made if absent; relative paths are resolved.
+        accounts: nodes and gateway(s); passwords and names without quotes, colons or line ends.
+        kind: "auto" takes mosquitto where it is on the PATH, else iotcore.
+        ca, server: certificates to serve with; made here for localhost and 127.0.0.1, valid 2000 to 2049, if absent.
+            An expired or misnamed `server` comes from certs.issue_server.
+
+    Raises:
+        RuntimeError: mosquitto was asked for by name and is not here.
+        ValueError: a name or password that the broker's files cannot hold.
+    """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    _check(accounts)
+    ca = ca or make_ca(folder, "ca", NOT_BEFORE, NOT_AFTER)
+    server = server or issue_server(folder, ca, ["localhost", HOST], NOT_BEFORE, NOT_AFTER)
+    program = parts.find("mosquitto")
+    if kind == "mosquitto" and program is None:
+        raise RuntimeError(parts.why_absent("mosquitto"))
+    if kind != "iotcore" and program is not None:
+        return MosquittoBroker(folder, accounts, ca, server, program)
+    return IotcoreBroker(folder, accounts, ca, server)
+
+
+def acl_text(gateways: Sequence[str]) -> str:
+    """mosquitto's ACL file, from the contract: a node writes and reads its own tree, a gateway the other halves.
+
+    %u is the account, so that a new node needs a password and no line here.
+    """
+    from_node = [kind for kind, spec in contract()["topics"].items() if spec["from"] == "node"]
+    from_gateway = [kind for kind, spec in contract()["topics"].items() if spec["from"] == "gateway"]
+    lines = [f"pattern write {TOPIC_ROOT}/%u/{kind}" for kind in from_node]
+    lines += [f"pattern read {TOPIC_ROOT}/%u/{kind}" for kind in from_gateway]
+    for gateway in gateways:
+        lines.append(f"user {gateway}")
+        lines += [f"topic read {TOPIC_ROOT}/+/{kind}" for kind in from_node]
+        lines += [f"topic write {TOPIC_ROOT}/+/{kind}" for kind in from_gateway]
+    return "\n".join(lines) + "\n"
+
+
+def free_port() -> int:
+    """A loopback TCP port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _check(accounts: Sequence[Account]) -> None:
+    for account in accounts:
+        for text in (account.name, account.password):
+            if not text or any(character in text for character in ':"\\\r\n'):
+                raise ValueError(f"account {account.name!r}: names and passwords take no quotes, colons or line ends")
+
+
+def _hashed(password: str) -> str:
+    """A password as mosquitto 2 stores it: PBKDF2 with SHA-512 (man mosquitto_passwd), type 7."""
+    salt, rounds = secrets.token_bytes(12), 101
+    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, rounds)
+    return f"$7${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.chmod(0o600)
+    path.write_text(text)
+
+
+def _accepts(port: int) -> bool:
+    try:
+        with socket.create_connection((HOST, port), timeout=0.5):
+            return True
+    except OSError:
+        return False
