@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 StreamName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$", max_length=32)]
 DatastreamId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}/[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$")]
+TipDepth = Annotated[str, Field(pattern=r"^(0\.\d*[1-9]\d*|[1-9]\d*(\.\d+)?) (in|mm)$", description='e.g. "0.01 in"')]
 
 
 class _Entry(BaseModel):
@@ -90,7 +91,7 @@ class Datastream(Dated):
 
     name: StreamName
     quantity: str
-    tip: str | None = None
+    tip: TipDepth | None = None
     calibrations: list[Calibration] = []
     silent_after_min: int = Field(default=60, gt=0)
 
@@ -104,11 +105,12 @@ class Node(Dated):
     legal_basis: Literal["municipal_land", "order", "consent"]
     legal_reference: str
     installer: Slug
+    municipality: Slug | None = None  # whose local midnight its dates mean; needed where time zones differ
     datastreams: list[Datastream]
 
 
-class Registry(_Entry):
-    """The whole registry, validated; look things up through its methods, by instant where it matters."""
+class RegistryFile(_Entry):
+    """The whole of registry.toml by shape alone; `load_registry` checks how it hangs together."""
 
     municipalities: list[Municipality]
     people: list[Person]

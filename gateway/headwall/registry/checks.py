@@ -1,0 +1,142 @@
+"""What must hold between the entries of a registry. Each check adds one line a fault; none stops at the first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from itertools import combinations
+from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from headwall.registry.model import Dated, Municipality, Node, Person, RegistryFile, Site
+from headwall.registry.spans import Span, span_of
+
+E = TypeVar("E", bound=Dated)
+
+
+def faults_of(file: RegistryFile) -> list[str]:
+    """Every fault of a registry that is right by shape; empty when it holds together."""
+    faults: list[str] = []
+    if not file.municipalities:
+        return ["municipalities: at least one [[municipalities]] is needed"]
+    _check_duplicates(file, faults)
+    zones = _zones(file.municipalities, faults)
+    for municipality in file.municipalities:
+        if not (files("headwall.law") / "profiles" / f"{municipality.profile}.toml").is_file():
+            faults.append(f"municipality {municipality.id}: no profile {municipality.profile!r} in law/profiles")
+    context = _Context(file, zones, faults)
+    for person in file.people:
+        context.check_person(person)
+    for node in file.nodes:
+        context.check_node(node)
+    for site in file.sites:
+        context.check_site(site)
+    return faults
+
+
+def _check_duplicates(file: RegistryFile, faults: list[str]) -> None:
+    groups: dict[str, Iterable[str]] = {
+        "municipality id": (entry.id for entry in file.municipalities),
+        "person id": (entry.id for entry in file.people),
+        "node id": (entry.id for entry in file.nodes),
+        "site id": (entry.id for entry in file.sites),
+        "node mac": (entry.mac for entry in file.nodes),
+    }
+    for what, values in groups.items():
+        faults.extend(f"{what} {value!r} stands {n} times" for value, n in Counter(values).items() if n > 1)
+
+
+def _zones(municipalities: Sequence[Municipality], faults: list[str]) -> dict[str, ZoneInfo]:
+    zones = {}
+    for entry in municipalities:
+        try:
+            zones[entry.id] = ZoneInfo(entry.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            faults.append(
+                f"municipality {entry.id}: unknown time zone {entry.time_zone!r}; write a name such as America/New_York"
+            )
+            zones[entry.id] = ZoneInfo("UTC")  # so that the other checks can go on
+    return zones
+
+
+class _Context:
+    """The whole file, while its entries are checked against it."""
+
+    def __init__(self, file: RegistryFile, zones: dict[str, ZoneInfo], faults: list[str]) -> None:
+        self._zones = zones
+        self._faults = faults
+        self._people = {entry.id for entry in file.people}
+        self._streams = {f"{node.id}/{stream.name}" for node in file.nodes for stream in node.datastreams}
+        self._one_zone = len({entry.time_zone for entry in file.municipalities}) == 1
+        self._default_zone = zones[file.municipalities[0].id]
+
+    def check_person(self, person: Person) -> None:
+        groups: dict[str, list[Span[Dated]]] = defaultdict(list)
+        for role in person.roles:
+            where = f"person {person.id}, role {role.role}"
+            zone = self._zone(role.municipality, where)
+            if role.role == "smo" and role.municipality is None:
+                self._faults.append(f"{where}: needs `municipality`")
+            groups[f"{where} in {role.municipality}"].append(span_of(role, zone))
+        self._check_groups(groups)
+
+    def check_node(self, node: Node) -> None:
+        where = f"node {node.id}"
+        zone = self._zone(node.municipality, where)
+        self._check_person_exists(node.installer, f"{where}, installer")
+        self._check_periods([span_of(node, zone)], where)
+        groups: dict[str, list[Span[Dated]]] = defaultdict(list)
+        for stream in node.datastreams:
+            name = f"{where}, datastream {stream.name}"
+            groups[name].append(span_of(stream, zone))
+            if stream.quantity == "tips" and stream.tip is None:
+                self._faults.append(f'{name}: needs `tip`, the depth of one tip, e.g. tip = "0.01 in"')
+            if not stream.name.endswith(f".{stream.quantity}"):
+                self._faults.append(f"{name}: the name must end in its quantity, .{stream.quantity}")
+        self._check_groups(groups)
+
+    def check_site(self, site: Site) -> None:
+        where = f"site {site.id}"
+        zone = self._zone(site.municipality, where)
+        if not site.status:
+            self._faults.append(f"{where}: needs at least one status with `from` and `by`")
+        self._check_groups({f"{where}, status": [span_of(entry, zone) for entry in site.status]})
+        people: dict[str, list[Span[Dated]]] = defaultdict(list)
+        for part in site.people:
+            self._check_person_exists(part.person, f"{where}, {part.role}")
+            people[f"{where}, {part.role} {part.person}"].append(span_of(part, zone))
+        gauges: dict[str, list[Span[Dated]]] = defaultdict(list)
+        for gauge in site.gauges:
+            if gauge.datastream not in self._streams:
+                self._faults.append(f"{where}: no datastream {gauge.datastream!r} on any node")
+            gauges[f"{where}, gauge {gauge.datastream}"].append(span_of(gauge, zone))
+        self._check_groups(people)
+        self._check_groups(gauges)
+
+    def _zone(self, municipality: str | None, where: str) -> ZoneInfo:
+        if municipality is None:
+            if not self._one_zone:
+                self._faults.append(f"{where}: needs `municipality`, since the municipalities differ in time zone")
+            return self._default_zone
+        if municipality not in self._zones:
+            self._faults.append(f"{where}: no municipality {municipality!r}")
+        return self._zones.get(municipality, self._default_zone)
+
+    def _check_person_exists(self, person: str, where: str) -> None:
+        if person not in self._people:
+            self._faults.append(f"{where}: no person {person!r} under [[people]]")
+
+    def _check_groups(self, groups: dict[str, list[Span[E]]]) -> None:
+        for where, spans in groups.items():
+            self._check_periods(spans, where)
+
+    def _check_periods(self, spans: list[Span[E]], where: str) -> None:
+        for span in spans:
+            if span.end_us is not None and span.end_us <= span.start_us:
+                self._faults.append(f"{where}: `to` {span.entry.valid_to} is not after `from` {span.entry.valid_from}")
+        for one, other in combinations(spans, 2):
+            if one.overlaps(other):
+                self._faults.append(
+                    f"{where}: the periods from {one.entry.valid_from} and from {other.entry.valid_from} overlap"
+                )

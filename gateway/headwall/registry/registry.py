@@ -1,0 +1,177 @@
+"""Looking things up in the registry, by instant where it matters: what was in force at an event's time counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from zoneinfo import ZoneInfo
+
+from headwall.errors import UnknownThingError
+from headwall.registry.model import (
+    Calibration,
+    Datastream,
+    Municipality,
+    Node,
+    Person,
+    PersonRole,
+    RegistryFile,
+    Site,
+    SiteGauge,
+    SitePerson,
+    SiteStatus,
+)
+from headwall.registry.spans import Span, in_force, instant_us, span_of
+
+
+class Registry:
+    """A registry that holds together (see `load_registry`). Immutable; instants are microseconds UTC.
+
+    Identifiers of datastreams are NODE/STREAM, e.g. "board-a/rain.tips". Lookups by an identifier give None
+    where it is unknown; those named `require_…` raise UnknownThingError and say what exists.
+    """
+
+    def __init__(self, file: RegistryFile) -> None:
+        self.municipalities = tuple(file.municipalities)
+        self.people = tuple(file.people)
+        self.nodes = tuple(file.nodes)
+        self.sites = tuple(file.sites)
+        self._municipality = {entry.id: entry for entry in file.municipalities}
+        self._person = {entry.id: entry for entry in file.people}
+        self._node = {entry.id: entry for entry in file.nodes}
+        self._site = {entry.id: entry for entry in file.sites}
+        self._by_mac = {entry.mac: entry for entry in file.nodes}
+        self._zone = {entry.id: ZoneInfo(entry.time_zone) for entry in file.municipalities}
+        self._streams: dict[str, list[Span[Datastream]]] = defaultdict(list)
+        self._status: dict[str, list[Span[SiteStatus]]] = {}
+        self._site_people: dict[str, list[Span[SitePerson]]] = {}
+        self._site_gauges: dict[str, list[Span[SiteGauge]]] = {}
+        self._gauge_sites: dict[str, list[tuple[Site, Span[SiteGauge]]]] = defaultdict(list)
+        self._roles: list[tuple[Person, Span[PersonRole]]] = []
+        self._index()
+
+    def _index(self) -> None:
+        for node in self.nodes:
+            for stream in node.datastreams:
+                self._streams[f"{node.id}/{stream.name}"].append(span_of(stream, self.zone_of_node(node)))
+        for site in self.sites:
+            zone = self._zone[site.municipality]
+            self._status[site.id] = [span_of(entry, zone) for entry in site.status]
+            self._site_people[site.id] = [span_of(entry, zone) for entry in site.people]
+            self._site_gauges[site.id] = [span_of(entry, zone) for entry in site.gauges]
+            for span in self._site_gauges[site.id]:
+                self._gauge_sites[span.entry.datastream].append((site, span))
+        for person in self.people:
+            self._roles += [(person, span_of(role, self._zone_for(role.municipality))) for role in person.roles]
+
+    def _zone_for(self, municipality: str | None) -> ZoneInfo:
+        return self._zone[municipality or self.municipalities[0].id]
+
+    # --- by identifier ---
+
+    def municipality(self, identifier: str) -> Municipality:
+        return self._municipality[identifier]
+
+    def person(self, identifier: str) -> Person | None:
+        return self._person.get(identifier)
+
+    def node(self, identifier: str) -> Node | None:
+        return self._node.get(identifier)
+
+    def node_by_mac(self, mac: str) -> Node | None:
+        return self._by_mac.get(mac)
+
+    def site(self, identifier: str) -> Site | None:
+        return self._site.get(identifier)
+
+    def require_node(self, identifier: str) -> Node:
+        """The node, or an UnknownThingError that lists the nodes there are."""
+        found = self._node.get(identifier)
+        if found is None:
+            raise UnknownThingError(f"no node {identifier!r} in the registry; it has {_listed(self._node)}")
+        return found
+
+    def require_datastream(self, identifier: str) -> None:
+        """UnknownThingError, with the datastreams there are, unless NODE/STREAM exists at any time."""
+        if identifier not in self._streams:
+            raise UnknownThingError(
+                f"no datastream {identifier!r} in the registry; it has {_listed(self._streams)} (write NODE/STREAM)"
+            )
+
+    def datastream_ids(self) -> Iterator[str]:
+        """Every NODE/STREAM of the registry, whenever in force."""
+        return iter(self._streams)
+
+    # --- zones ---
+
+    def zone(self, municipality: str) -> ZoneInfo:
+        return self._zone[municipality]
+
+    def zone_of_node(self, node: Node) -> ZoneInfo:
+        """Whose local midnight the node's dates mean."""
+        return self._zone_for(node.municipality)
+
+    # --- in force at an instant ---
+
+    def datastream(self, identifier: str, at_us: int) -> Datastream | None:
+        """The datastream as it was set up at the instant; None if unknown or not in force then."""
+        return next(in_force(self._streams.get(identifier, ()), at_us), None)
+
+    def datastream_spans(self, identifier: str) -> list[Span[Datastream]]:
+        """Every set-up of a datastream with its period, in order of time."""
+        return sorted(self._streams.get(identifier, ()), key=lambda span: span.start_us)
+
+    def sites_of_gauge(self, datastream: str, at_us: int) -> list[Site]:
+        return [site for site, span in self._gauge_sites.get(datastream, ()) if span.holds(at_us)]
+
+    def sites_ever_of_gauge(self, datastream: str) -> list[Site]:
+        """Sites that had the gauge at some time, each once."""
+        found = {site.id: site for site, _ in self._gauge_sites.get(datastream, ())}
+        return list(found.values())
+
+    def gauges_of_site(self, site: str, at_us: int) -> list[SiteGauge]:
+        return list(in_force(self._site_gauges[site], at_us))
+
+    def status_of(self, site: str, at_us: int) -> SiteStatus | None:
+        """The site's status at the instant; None before its first one or in a hole between two."""
+        return next(in_force(self._status[site], at_us), None)
+
+    def people_at(self, site: str, role: str, at_us: int) -> list[Person]:
+        """Who had a role (developer, trained_contractor, …) at the site at the instant."""
+        return [self._person[e.person] for e in in_force(self._site_people[site], at_us) if e.role == role]
+
+    def officers(self, municipality: str, at_us: int) -> list[Person]:
+        """The Stormwater Management Officers of a municipality at the instant."""
+        return self._holders("smo", municipality, at_us)
+
+    def operators(self, municipality: str, at_us: int) -> list[Person]:
+        return self._holders("operator", municipality, at_us)
+
+    def _holders(self, role: str, municipality: str, at_us: int) -> list[Person]:
+        held = (
+            person
+            for person, span in self._roles
+            if span.holds(at_us) and span.entry.role == role and span.entry.municipality in (None, municipality)
+        )
+        return list({person.id: person for person in held}.values())
+
+    def installer_of(self, node: str) -> Person | None:
+        found = self._node.get(node)
+        return None if found is None else self._person[found.installer]
+
+    def last_calibration(self, datastream: str, at_us: int) -> Calibration | None:
+        """The newest calibration on or before the instant's local day."""
+        found = self._node.get(datastream.partition("/")[0])
+        if found is None:
+            return None
+        zone = self.zone_of_node(found)
+        done = [
+            calibration
+            for span in self._streams.get(datastream, ())
+            for calibration in span.entry.calibrations
+            if instant_us(calibration.on, zone) <= at_us
+        ]
+        return max(done, key=lambda calibration: calibration.on, default=None)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
