@@ -164,7 +164,8 @@ class MosquittoBroker(Broker):
             "persistence true",
             f"persistence_location {self.folder / 'data'}/",
             "autosave_interval 1",
-            "max_queued_messages 0",
+            # not 0 for "no limit": 2.0.11 then closes the connection of whoever publishes where the ACL forbids
+            "max_queued_messages 10000000",
             "max_inflight_messages 1000",
             "log_type error",
             "log_type warning",
