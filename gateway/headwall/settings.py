@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from headwall.errors import ConfigurationError
 
 
 class _Section(BaseModel):
@@ -82,3 +86,111 @@ class Settings(_Section):
     web: WebSettings = WebSettings()
     ingest: IngestSettings = IngestSettings()
     clock: str = "system"  # or "simulation:SOCKET", for the demo and tests
+
+
+#: section and key → the key that a file of that name fills in
+_SECRET_FILES = {
+    ("mqtt", "password_file"): "password",
+    ("influx", "token_file"): "token",
+    ("smtp", "password_file"): "password",
+}
+_PATHS = {("registry",), ("mqtt", "ca_file"), ("smtp", "ca_file"), *_SECRET_FILES}
+_SQLITE = "sqlite:///"
+
+
+def load_settings(path: Path) -> Settings:
+    """Read and validate a settings file; relative paths in it, of the SQLite ledger too, become absolute.
+
+    Secrets are read from `password_file` and `token_file` into `password` and `token`.
+
+    Raises:
+        ConfigurationError: names every fault, each with its key.
+    """
+    raw = _read_toml(path)
+    faults: list[str] = []
+    for keys in sorted(_PATHS):
+        _make_absolute(raw, keys, path.resolve().parent)
+    for keys, target in _SECRET_FILES.items():
+        _read_secret(raw, keys, target, faults)
+    _place_ledger(raw, path.resolve().parent)
+    try:
+        settings = Settings.model_validate(raw)
+    except ValidationError as error:
+        faults += [_fault(detail) for detail in error.errors()]
+        raise ConfigurationError(str(path), faults) from None
+    faults += _missing_files(settings)
+    if faults:
+        raise ConfigurationError(str(path), faults)
+    return settings
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(str(path), ["there is no such file; give another with --config"]) from None
+    except OSError as error:
+        raise ConfigurationError(str(path), [f"cannot be read: {error.strerror}"]) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(str(path), [f"is not TOML: {error}"]) from None
+
+
+def _section(raw: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """The table that holds the last of `keys`; an empty one where it is absent or no table."""
+    found: Any = raw
+    for key in keys[:-1]:
+        found = found.get(key)
+        if not isinstance(found, dict):
+            return {}
+    return found  # type: ignore[no-any-return]
+
+
+def _make_absolute(raw: dict[str, Any], keys: tuple[str, ...], folder: Path) -> None:
+    section = _section(raw, keys)
+    if isinstance(section.get(keys[-1]), str):
+        section[keys[-1]] = str(folder / section[keys[-1]])
+
+
+def _read_secret(raw: dict[str, Any], keys: tuple[str, ...], target: str, faults: list[str]) -> None:
+    section = _section(raw, keys)
+    name = section.get(keys[-1])
+    if not isinstance(name, str):
+        return
+    where = ".".join(keys)
+    if target in section:
+        faults.append(f"{where}: give either {target} or {keys[-1]}, not both")
+        return
+    try:
+        section[target] = Path(name).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not text"
+        faults.append(f"{where}: {name} cannot be read ({reason}); write the {target} into it, readable by headwall")
+        return
+    if not section[target]:
+        faults.append(f"{where}: {name} is empty; write the {target} into it")
+
+
+def _place_ledger(raw: dict[str, Any], folder: Path) -> None:
+    ledger = raw.setdefault("ledger", {})
+    url = ledger.setdefault("url", LedgerSettings().url) if isinstance(ledger, dict) else None
+    if isinstance(url, str) and url.startswith(_SQLITE) and url not in (_SQLITE, f"{_SQLITE}:memory:"):
+        ledger["url"] = _SQLITE + str(folder / url.removeprefix(_SQLITE))
+
+
+def _missing_files(settings: Settings) -> list[str]:
+    named = {
+        "registry": settings.registry,
+        "mqtt.ca_file": settings.mqtt.ca_file,
+        "smtp.ca_file": settings.smtp.ca_file,
+    }
+    return [f"{key}: there is no file {file}" for key, file in named.items() if file is not None and not file.is_file()]
+
+
+def _fault(detail: Mapping[str, Any]) -> str:
+    """One fault of pydantic as a line that starts with the key; never with the value, which may be a secret."""
+    key = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return f"{key}: there is no such key; see docs/operator.md for those there are"
+    if detail["type"] == "missing":
+        return f"{key}: is needed and not given"
+    return f"{key}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
