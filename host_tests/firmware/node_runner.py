@@ -19,7 +19,9 @@ LIBRARY = REPO / "firmware" / "lib"
 class Node:
     """A running MicroPython process; its standard output is what the node says."""
 
-    def __init__(self, program: str, *args: str, folder: Path, path: list[Path] | None = None, heap: str = "128K") -> None:
+    def __init__(
+        self, program: str, *args: str, folder: Path, path: list[Path] | None = None, heap: str = "128K"
+    ) -> None:
         script = folder / "program.py"
         script.write_text(textwrap.dedent(program))
         places = [*(path or []), LIBRARY, ".frozen"]
@@ -131,6 +133,15 @@ def read_exactly(connection: socket.socket, count: int) -> bytes:
         assert part, f"the node closed after {got!r}"
         got += part
     return got
+
+
+def hold_open(connection: socket.socket) -> None:
+    """Say nothing until the node closes."""
+    try:
+        while connection.recv(1000):
+            pass
+    except ConnectionResetError:
+        pass
 
 
 def expect_end(connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""The node's MQTT client in the real MicroPython against a scripted server: exact bytes, and brokers with bad manners."""
+"""The node's MQTT client in the real MicroPython against a scripted server: exact bytes, bad manners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from node_runner import FakeBroker, Node, expect, expect_end, read_exactly
+from node_runner import FakeBroker, Node, expect, expect_end, hold_open, read_exactly
 
 CONNECT = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a"
 CONNACK = b"\x20\x02\x00\x00"
@@ -39,9 +39,7 @@ def run(body: str, broker: FakeBroker, folder: Path) -> list[str]:
 
 def test_connect_sends_will_and_credentials_byte_by_byte(tmp_path: Path) -> None:
     def script(c: socket.socket) -> None:
-        body = (
-            b"\x00\x04MQTT\x04\xee\x00\x1e\x00\x05node1\x00\x07t/state\x00\x07offline\x00\x04user\x00\x06secret"
-        )
+        body = b"\x00\x04MQTT\x04\xee\x00\x1e\x00\x05node1\x00\x07t/state\x00\x07offline\x00\x04user\x00\x06secret"
         expect(c, b"\x10" + bytes([len(body)]) + body)
         c.sendall(CONNACK)
         expect(c, b"\xe0\x00")
@@ -146,22 +144,16 @@ run(outcome(mqtt.Client("a").connect("127.0.0.1", port)))
 
 
 def test_nobody_listening_is_refused(tmp_path: Path) -> None:
-    with FakeBroker(lambda c: None) as broker:
+    with FakeBroker(lambda _: None) as broker:
         pass  # closed again: the port is free
     lines = run('run(outcome(mqtt.Client("a").connect("127.0.0.1", port)))\n', broker, tmp_path)
     assert lines[0].startswith("Refused refused 127.0.0.1:")
 
 
 def test_unknown_host_is_refused_with_its_name(tmp_path: Path) -> None:
-    with FakeBroker(lambda c: None) as broker:
+    with FakeBroker(lambda _: None) as broker:
         lines = run('run(outcome(mqtt.Client("a").connect("no-such-host.invalid", port)))\n', broker, tmp_path)
     assert lines[0].startswith("Refused refused no-such-host.invalid:")
-
-
-def hold_open(c: socket.socket) -> None:
-    """Say nothing until the node closes."""
-    while c.recv(1000):
-        pass
 
 
 def half_connack(c: socket.socket) -> None:
@@ -257,9 +249,8 @@ async def main():
     print("beats" if beats >= 20 else beats)
 run(main())
 """
-    with FakeBroker(script) as broker:
-        with Node(HEAD + body, str(broker.port), folder=tmp_path, heap="512K") as node:
-            lines = node.finish()
+    with FakeBroker(script) as broker, Node(HEAD + body, str(broker.port), folder=tmp_path, heap="512K") as node:
+        lines = node.finish()
     assert lines[0].startswith("Timeout timeout")
     assert lines[1:] == ["beats", "done"]
 

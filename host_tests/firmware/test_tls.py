@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from headwall_board.certs import issue_server, make_ca
 from headwall_sim import parts
 from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, Broker, open_broker
-from node_runner import FakeBroker, Node
+from node_runner import FakeBroker, Node, hold_open
 
 pytestmark = [
     pytest.mark.mosquitto,
@@ -65,9 +66,7 @@ def test_wrong_ca_is_refused_with_its_name(broker: Broker, tmp_path: Path) -> No
 
 
 def test_wrong_host_name_is_refused_with_its_name(broker: Broker, tmp_path: Path) -> None:
-    assert connect(broker.port_311, broker.ca.der, tmp_path, name="broker.example")[0].startswith(
-        "TlsError wrong_name"
-    )
+    assert connect(broker.port_311, broker.ca.der, tmp_path, name="broker.example")[0].startswith("TlsError wrong_name")
 
 
 @pytest.mark.parametrize(
@@ -97,11 +96,10 @@ def test_wrong_password_is_named(broker: Broker, tmp_path: Path) -> None:
 def test_server_without_tls_is_not_talked_to(broker: Broker, tmp_path: Path) -> None:
     heard = []
 
-    def script(c):  # type: ignore[no-untyped-def]
+    def script(c: socket.socket) -> None:
         heard.append(c.recv(1000))
         c.sendall(b"\x20\x02\x00\x00" + b"\x90\x03\x00\x01\x01")
-        while c.recv(1000):
-            pass
+        hold_open(c)
 
     with FakeBroker(script) as fake:
         lines = connect(fake.port, broker.ca.der, tmp_path)
@@ -110,9 +108,5 @@ def test_server_without_tls_is_not_talked_to(broker: Broker, tmp_path: Path) -> 
 
 
 def test_mute_server_times_out_in_the_handshake(broker: Broker, tmp_path: Path) -> None:
-    def script(c):  # type: ignore[no-untyped-def]
-        while c.recv(1000):
-            pass
-
-    with FakeBroker(script) as fake:
+    with FakeBroker(hold_open) as fake:
         assert connect(fake.port, broker.ca.der, tmp_path)[0].startswith("Timeout timeout")

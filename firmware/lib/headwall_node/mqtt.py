@@ -299,8 +299,8 @@ class Client:
     async def publish(self, topic, payload, retain=False):
         """Send a message at QoS 1; returns its packet id as soon as it is written, before the PUBACK.
 
-        It stays in `unacked` until the PUBACK. Waits while `window` messages are in there. Raises MqttError when the connection ends first, ValueError
-        for a message larger than the buffer.
+        It stays in `unacked` until the PUBACK. Waits while `window` messages are in there. Raises MqttError when the
+        connection ends first, ValueError for a message larger than the buffer.
         """
         topic = _bytes(topic)
         payload = _bytes(payload)
