@@ -13,11 +13,7 @@ import base64
 import hashlib
 import os
 import secrets
-import signal
-import socket
-import subprocess
 import sys
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,8 +25,8 @@ from headwall.wire.contract import TOPIC_ROOT, contract
 from headwall_board.certs import Authority, ServerCertificate, issue_server, make_ca
 
 from headwall_sim import parts
+from headwall_sim.server_process import HOST, ServerProcess, accepts, free_port
 
-HOST = "127.0.0.1"
 #: wide enough for any simulated date; 2049 is the last year of the short form of time in certificates
 NOT_BEFORE = datetime(2000, 1, 1, tzinfo=UTC)
 NOT_AFTER = datetime(2049, 12, 31, tzinfo=UTC)
@@ -67,45 +63,37 @@ class Broker(ABC):
         self.server = server
         self.port_311 = free_port()
         self.port_5 = self.port_311
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ServerProcess | None = None
 
     @property
     def pid(self) -> int | None:
         """Process id, None when it does not run."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
+        return self._process.pid if self._process is not None else None
 
     @property
     def log_file(self) -> Path:
+        """What the broker prints."""
         return self.folder / f"{self.kind}.log"
 
     def start(self) -> None:
         """Start and return once every port accepts connections. Does nothing when it runs already.
 
         Raises:
-            RuntimeError: it ended at once or did not listen within 10 seconds; carries the end of its log.
+            RuntimeError: it ended at once or does not listen; carries the end of its log.
         """
-        if self.pid is not None:
-            return
-        with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
-            )
-        deadline = time.monotonic() + 10
-        while not all(_accepts(port) for port in {self.port_311, self.port_5}):
-            ended = self._process.poll() is not None
-            if ended or time.monotonic() > deadline:
-                what = "ended at once" if ended else "did not listen within 10 s"
-                self.kill()
-                raise RuntimeError(f"{self.kind} {what}; {self.log_file} ends with:\n{self._log_end()}")
-            time.sleep(0.02)
+        if self._process is None:
+            self._process = ServerProcess(self.kind, self._command(), self.log_file, self._listens)
+        self._process.start()
 
     def stop(self) -> None:
-        """Ask it to end (SIGTERM), which saves what it can, and wait; killed after 5 seconds."""
-        self._end(signal.SIGTERM)
+        """Ask it to end (SIGTERM), which saves what it can, and wait."""
+        if self._process is not None:
+            self._process.stop()
 
     def kill(self) -> None:
         """End it as a power cut would (SIGKILL)."""
-        self._end(signal.SIGKILL)
+        if self._process is not None:
+            self._process.kill()
 
     def __enter__(self) -> Broker:
         self.start()
@@ -117,21 +105,8 @@ class Broker(ABC):
     @abstractmethod
     def _command(self) -> list[str]: ...
 
-    def _end(self, number: signal.Signals) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.send_signal(number)
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(5)
-        if process.stdin is not None:
-            process.stdin.close()
-
-    def _log_end(self) -> str:
-        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-10:])
+    def _listens(self) -> bool:
+        return accepts(self.port_311) and accepts(self.port_5)
 
 
 class MosquittoBroker(Broker):
@@ -266,14 +241,6 @@ def acl_text(gateways: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def free_port() -> int:
-    """A loopback TCP port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def _check(accounts: Sequence[Account]) -> None:
     for account in accounts:
         for text in (account.name, account.password):
@@ -292,11 +259,3 @@ def _write_private(path: Path, text: str) -> None:
     path.touch(mode=0o600)
     path.chmod(0o600)
     path.write_text(text)
-
-
-def _accepts(port: int) -> bool:
-    try:
-        with socket.create_connection((HOST, port), timeout=0.5):
-            return True
-    except OSError:
-        return False
