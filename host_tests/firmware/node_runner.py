@@ -115,7 +115,9 @@ class FakeBroker:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # close() alone leaves accept() waiting
         self._listener.close()
+        self._thread.join(30)
         if exc[0] is None and self.faults:
             raise self.faults[0]
 

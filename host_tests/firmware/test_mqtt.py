@@ -351,7 +351,7 @@ run(main())
 """
     with FakeBroker(script) as broker:
         assert run(body, broker, tmp_path) == ["None None closed", "done"]
-        assert closed == [True]
+    assert closed == [True]
 
 
 def test_refused_subscription_is_named(tmp_path: Path) -> None:

@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 from headwall_board.certs import issue_server, make_ca
-from headwall_sim import parts
 from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, Broker, open_broker
 from node_runner import FakeBroker, Node, hold_open
 
-pytestmark = [
-    pytest.mark.mosquitto,
-    pytest.mark.skipif(parts.find("mosquitto") is None, reason=parts.why_absent("mosquitto")),
-]
+pytestmark = pytest.mark.mosquitto
 ACCOUNTS = [Account("node1", "pw1"), Account("node2", "pw2"), Account("gateway", "gpw", "gateway")]
 NOW = datetime.now(UTC)
 
