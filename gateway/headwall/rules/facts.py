@@ -55,6 +55,11 @@ class StormDuty(msgspec.Struct, frozen=True, tag="storm_duty"):
     gaps: list[Gap] = []
     previous_due_us: int | None = None  # in a correction: what an earlier mail said
     previous_depth_in: str | None = None
+    #: "" while the trigger stands; else why it no longer does: "rain" (what counts no longer reaches the depth),
+    #: "site" (the site was not active, or had not this gauge, at the crossing), "merged" (see duty `merged_into`).
+    #: The duty stays open all the same: a person closes it.
+    trigger_gone: str = ""
+    merged_into: int | None = None
 
 
 class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
@@ -66,6 +71,19 @@ class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
     datastream: str
     storm: StormSummary
     threshold_in: str
+    gaps: list[Gap] = []
+
+
+class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
+    """A storm that reached the depth while the site was not active: no duty was opened. Told in the digest."""
+
+    municipality: str
+    site: str
+    provision: str
+    datastream: str
+    storm: StormSummary
+    crossing_us: int
+    status: str  # shut_down | stabilised | closed | none (the registry has no status for that time)
     gaps: list[Gap] = []
 
 
@@ -97,7 +115,7 @@ class HistoricalSummary(msgspec.Struct, frozen=True, tag="historical_summary"):
     duties: list[StormDuty]
 
 
-Fact = StormDuty | NearThreshold | GaugeSilent | NodeFault | HistoricalSummary
+Fact = StormDuty | NearThreshold | InactiveSiteStorm | GaugeSilent | NodeFault | HistoricalSummary
 _F = TypeVar("_F", bound=Fact)
 
 
