@@ -1,0 +1,149 @@
+"""Units and exact depths: the one table of conversion factors, and depths of rain that never become floats.
+
+Factors are exact by definition (NIST Special Publication 811, appendix B: 1 in = 25.4 mm, 1 gal (US) = 231 in³).
+A depth is kept as a fraction of a millimetre; "0.5 in" and "12.7 mm" are the same depth, and 64 tips of
+0.2 mm reach it where 63 do not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal
+from fractions import Fraction
+from typing import Final
+
+from headwall.errors import InputError
+
+#: how much of the SI unit beside it one unit is: length in m, volume in m³, flow in m³/s
+FACTORS: Final[dict[str, tuple[Fraction, str]]] = {
+    "m": (Fraction(1), "m"),
+    "mm": (Fraction(1, 1000), "m"),
+    "cm": (Fraction(1, 100), "m"),
+    "in": (Fraction(254, 10000), "m"),
+    "ft": (Fraction(3048, 10000), "m"),
+    "m3": (Fraction(1), "m3"),
+    "L": (Fraction(1, 1000), "m3"),
+    "gal": (Fraction(231) * Fraction(254, 10000) ** 3, "m3"),
+    "ft3": (Fraction(3048, 10000) ** 3, "m3"),
+    "m3/s": (Fraction(1), "m3/s"),
+    "L/s": (Fraction(1, 1000), "m3/s"),
+    "cfs": (Fraction(3048, 10000) ** 3, "m3/s"),
+}
+
+_ALIASES: Final[dict[str, str]] = {
+    "inch": "in",
+    "inches": "in",
+    "in.": "in",
+    '"': "in",
+    "millimeter": "mm",
+    "millimeters": "mm",
+    "millimetre": "mm",
+    "millimetres": "mm",
+}
+_DEPTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,12})?|\.\d{1,12})\s*([a-zA-Z.\"]+)\s*")
+_MM_PER_IN: Final = Fraction(254, 10)
+
+
+def convert(value: Fraction | int | Decimal, unit: str, to: str) -> Fraction:
+    """The exact value in another unit of the same kind; InputError for unknown or unlike units."""
+    for name in (unit, to):
+        if name not in FACTORS:
+            raise InputError(f"unknown unit {name!r}; known are {', '.join(FACTORS)}")
+    (factor, base), (to_factor, to_base) = FACTORS[unit], FACTORS[to]
+    if base != to_base:
+        raise InputError(f"{unit} cannot be turned into {to}: one is measured in {base}, the other in {to_base}")
+    return Fraction(value) * factor / to_factor
+
+
+@dataclass(frozen=True, order=True)
+class Depth:
+    """A depth of rain, exact: compare, add and multiply it freely; it is rounded only when shown."""
+
+    mm: Fraction
+
+    @property
+    def inches(self) -> Fraction:
+        return self.mm / _MM_PER_IN
+
+    @property
+    def text_mm(self) -> str:
+        """Millimetres as a decimal, e.g. "12.7"."""
+        return decimal_text(self.mm)
+
+    @property
+    def text_in(self) -> str:
+        """Inches as a decimal, e.g. "0.5"; never rounded up, so that it cannot read as a depth not reached."""
+        return decimal_text(self.inches)
+
+    def __add__(self, other: Depth) -> Depth:
+        return Depth(self.mm + other.mm)
+
+    def __mul__(self, count: int) -> Depth:
+        return Depth(self.mm * count)
+
+    __rmul__ = __mul__
+
+    def __str__(self) -> str:
+        return f"{self.text_in} in ({self.text_mm} mm)"
+
+
+def depth(value: Fraction | int | Decimal, unit: str) -> Depth:
+    """A depth from a number and its unit ("in" or "mm")."""
+    return Depth(convert(value, depth_unit(unit), "mm"))
+
+
+def depth_unit(text: str) -> str:
+    """ "in" or "mm" from any usual spelling; InputError for anything else."""
+    found = _ALIASES.get(text.strip().lower(), text.strip().lower())
+    if found not in ("in", "mm"):
+        raise InputError(f"{text!r} is not a unit of rain depth; write in or mm")
+    return found
+
+
+def parse_depth(text: str) -> Depth:
+    """The depth in a text such as "0.01 in", "0.2mm" or "12.7 mm"; InputError for anything else."""
+    match = _DEPTH.fullmatch(text)
+    if match is None:
+        raise InputError(f'{text!r} is not a depth; write a number and a unit, such as "0.5 in" or "12.7 mm"')
+    return depth(Decimal(match[1]), match[2])
+
+
+def quanta_to_reach(threshold: Depth, quantum: Depth) -> int:
+    """The smallest count of `quantum` (one tip, say) whose sum is at least `threshold`: 50 for 0.5 in of 0.01 in."""
+    return math.ceil(threshold.mm / quantum.mm)
+
+
+def common_quantum(*depths: Depth) -> Depth:
+    """The largest depth of which all those given are whole multiples, so that they can be summed as integers."""
+    quantum = Fraction(0)
+    for each in depths:
+        quantum = _gcd(quantum, each.mm)
+    return Depth(quantum)
+
+
+def _gcd(a: Fraction, b: Fraction) -> Fraction:
+    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
+
+
+def to_decimal(value: Fraction, places: int = 6) -> Decimal:
+    """The value as a Decimal: exact where it ends, else cut (towards zero) after `places` decimals."""
+    rest, digits = value.denominator, 0
+    while rest % 10 == 0:
+        rest, digits = rest // 10, digits + 1
+    twos = fives = 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    digits = digits + max(twos, fives) if rest == 1 else places
+    scaled = value * 10**digits
+    whole = abs(scaled.numerator) // scaled.denominator * (1 if scaled >= 0 else -1)
+    return Decimal(whole).scaleb(-digits, Context(prec=max(28, len(str(whole)) + 1), rounding=ROUND_DOWN))
+
+
+def decimal_text(value: Fraction, places: int = 6) -> str:
+    """`to_decimal` written plainly, without exponent or trailing zeros."""
+    text = format(to_decimal(value, places), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
