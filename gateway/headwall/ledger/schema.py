@@ -62,6 +62,26 @@ readings = sa.Table(
     sa.Column("received_us", _Big, nullable=False),
     sa.UniqueConstraint("node", "jid", "seq"),
     sa.Index("ix_readings_node_stream_time_us", "node", "stream", "time_us"),
+    sa.Index(
+        "ix_readings_untimed",
+        "node",
+        "boot",
+        sqlite_where=sa.text("time_us IS NULL"),
+        postgresql_where=sa.text("time_us IS NULL"),
+    ),
+)
+
+#: times that anchors gave to readings whose time_us is null; pos: own append position, that of the reading if known
+#: when it came
+resolutions = sa.Table(
+    "resolutions",
+    metadata,
+    sa.Column("reading_pos", _Big, primary_key=True, autoincrement=False),
+    sa.Column("pos", _Big, nullable=False, unique=True),
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("stream", sa.String(32), nullable=False),
+    sa.Column("time_us", _Big, nullable=False),
+    sa.Index("ix_resolutions_node_stream_time_us", "node", "stream", "time_us"),
 )
 
 #: (boot, uptime) = UTC: resolves readings that were taken before the clock was known
@@ -84,6 +104,7 @@ journals = sa.Table(
     sa.Column("floor", _Big, nullable=False),
     sa.Column("next", _Big, nullable=False),  # as the node last said, 0 if never
     sa.Column("through", _Big, nullable=False),
+    sa.Column("highest", _Big, nullable=False),  # largest number that is durable here
     sa.Column("first_seen_us", _Big, nullable=False),
     sa.Column("last_seen_us", _Big, nullable=False),
 )

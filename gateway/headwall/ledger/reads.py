@@ -1,0 +1,123 @@
+"""Reading readings: in append order for followers, in order of time for history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.ledger import schema
+
+
+class Reading(msgspec.Struct, frozen=True, gc=False):
+    """A reading as the ledger knows it now.
+
+    Attributes:
+        pos: append position under which a follower meets it; what its cursor moves to.
+        reading_pos: append position of the stored reading; stable, the same whenever it is met again.
+        node, jid, seq: its identity.
+        time_us: UTC instant; None as long as the node's clock is not known for it. A follower meets such a reading
+            once without a time and, when an anchor comes, once more with it: count it only then.
+        resolved: the time comes from an anchor, not from the node's own stamp.
+        value: in the SenML unit of its quantity; None with null_reason.
+        quality: QARTOD flag.
+        quarantine: why it must never be judged; None for a good one.
+    """
+
+    pos: int
+    reading_pos: int
+    node: str
+    jid: str
+    seq: int
+    stream: str
+    time_us: int | None
+    resolved: bool
+    boot: str | None
+    uptime_ms: int | None
+    value: float | None
+    total: int | None
+    null_reason: str | None
+    quality: int
+    quarantine: str | None
+    source: str
+    received_us: int
+
+    @property
+    def datastream(self) -> str:
+        """NODE/STREAM."""
+        return f"{self.node}/{self.stream}"
+
+    @property
+    def judgeable(self) -> bool:
+        """Whether a rule may look at it: it has a time and is not quarantined (its value may still be null)."""
+        return self.time_us is not None and self.quarantine is None
+
+
+_r, _x = schema.readings.c, schema.resolutions.c
+_AFTER_TIME = (_r.boot, _r.uptime_ms, _r.value, _r.total, _r.null_reason, _r.quality, _r.quarantine, _r.source)
+_IDENTITY = (_r.pos.label("reading_pos"), _r.node, _r.jid, _r.seq, _r.stream)
+
+
+def _columns(pos: sa.ColumnElement[int], time_us: sa.ColumnElement[Any], resolved: sa.ColumnElement[Any]) -> list[Any]:
+    return [pos.label("pos"), *_IDENTITY, time_us.label("at"), resolved.label("resolved"), *_AFTER_TIME, _r.received_us]
+
+
+_ON_ARRIVAL = sa.and_(_x.reading_pos == _r.pos, _x.pos == _r.pos)
+_APPENDED = (
+    sa.select(*_columns(_r.pos, sa.func.coalesce(_r.time_us, _x.time_us), _x.pos.is_not(None)))
+    .join_from(schema.readings, schema.resolutions, _ON_ARRIVAL, isouter=True)
+    .where(_r.pos > sa.bindparam("after"))
+    .order_by(_r.pos)
+    .limit(sa.bindparam("limit"))
+)
+_RESOLVED = (
+    sa.select(*_columns(_x.pos, _x.time_us, sa.true()))
+    .join_from(schema.resolutions, schema.readings, _x.reading_pos == _r.pos)
+    .where(_x.pos > sa.bindparam("after"), _x.pos != _x.reading_pos)
+    .order_by(_x.pos)
+    .limit(sa.bindparam("limit"))
+)
+
+
+def readings_after(conn: sa.Connection, pos: int, limit: int) -> list[Reading]:
+    """The next readings behind an append position, in append order, at most `limit`; [] when there are none.
+
+    Holes between positions are normal (duplicates take a position and leave it empty).
+    """
+    given = {"after": pos, "limit": limit}
+    found = [_reading(row) for row in conn.execute(_APPENDED, given)]
+    late = [_reading(row) for row in conn.execute(_RESOLVED, given)]
+    if not late:
+        return found
+    return sorted(found + late, key=lambda reading: reading.pos)[:limit]
+
+
+def readings_of(conn: sa.Connection, node: str, stream: str, start_us: int, end_us: int) -> list[Reading]:
+    """Readings of a datastream with start_us <= time < end_us, in order of time, then of identity."""
+    own = (
+        sa.select(*_columns(_r.pos, _r.time_us, sa.false()))
+        .where(_r.node == node, _r.stream == stream, _r.time_us >= start_us, _r.time_us < end_us)
+    )  # fmt: skip
+    by_anchor = (
+        sa.select(*_columns(_x.pos, _x.time_us, sa.true()))
+        .join_from(schema.resolutions, schema.readings, _x.reading_pos == _r.pos)
+        .where(_x.node == node, _x.stream == stream, _x.time_us >= start_us, _x.time_us < end_us)
+    )
+    found = [_reading(row) for query in (own, by_anchor) for row in conn.execute(query)]
+    return sorted(found, key=lambda reading: (reading.time_us or 0, reading.jid, reading.seq))
+
+
+def untimed_readings(conn: sa.Connection, node: str, stream: str) -> list[Reading]:
+    """Readings of a datastream whose time is not known (yet), in append order."""
+    query = (
+        sa.select(*_columns(_r.pos, _r.time_us, sa.false()))
+        .join_from(schema.readings, schema.resolutions, _x.reading_pos == _r.pos, isouter=True)
+        .where(_r.node == node, _r.stream == stream, _r.time_us.is_(None), _x.pos.is_(None))
+        .order_by(_r.pos)
+    )
+    return [_reading(row) for row in conn.execute(query)]
+
+
+def _reading(row: sa.Row[Any]) -> Reading:
+    return Reading(*tuple(row))
