@@ -1,0 +1,200 @@
+"""What time it is on a board that may not know.
+
+`uptime_ms()` counts from the start of a boot id and never wraps; `utc_ms()` is None until somebody trustworthy
+has told the time. A boot id lasts over deep sleep, since the ESP32's system time does: so a reading taken before
+the clock was known can still be dated by an anchor (boot id, uptime, UTC) learned several sleeps later. Every
+other reset draws a new boot id but keeps a known time, as the system time lives until power is lost. In deep
+sleep the ESP32's own oscillator may stray by some per cent of the time slept.
+
+All instants are integer milliseconds since 1970-01-01T00:00:00Z: a 32-bit float could not hold them.
+"""
+
+import asyncio
+import os
+import socket
+import struct
+import time
+from binascii import hexlify
+
+from . import BUILD_MS, power
+
+_2100_MS = 4102444800000
+_EPOCH_MS = 946684800000 if time.gmtime(0)[0] == 2000 else 0
+_STALE_MS = 86400000  # after a day without the better source a lesser one may set the clock
+
+#: who may tell the time, the better the higher: a battery-backed chip, the gateway over TLS, NTP
+SOURCES = {"rtc": 1, "custody": 2, "ntp": 3}
+
+_NTP_TO_UNIX_S = 2208988800  # 1900 to 1970, RFC 5905
+_ERA_S = 4294967296
+
+
+def _system_ms():
+    """The port's own time of day, right or not; on ESP32 it lives through deep sleep and resets."""
+    return time.time_ns() // 1000000 + _EPOCH_MS
+
+
+def _set_system_ms(ms):
+    """Set the port's time of day; TLS compares certificates with it."""
+    import machine
+
+    t = time.gmtime(ms // 1000 - _EPOCH_MS // 1000)
+    machine.RTC().datetime((t[0], t[1], t[2], t[6], t[3], t[4], t[5], ms % 1000 * 1000))
+
+
+class Clock:
+    """Uptime and UTC of this board.
+
+    `carried` is what `carry()` gave before a reset, kept in RTC memory; `slept` tells that the reset was the end
+    of a deep sleep. Call `uptime_ms()` at least every six days: the port's ticks wrap after 12.4.
+    """
+
+    def __init__(self, carried=None, slept=False, build_ms=BUILD_MS):
+        self._ticks = time.ticks_ms()
+        self._up = 0
+        self._offset = None  # utc - uptime
+        self._set_at = 0
+        self.source = None
+        self._build_ms = build_ms
+        self.boot_id = hexlify(os.urandom(4)).decode()
+        if carried:
+            self._resume(carried, slept)
+
+    def _resume(self, carried, slept):
+        boot, base, ahead, source = carried
+        system = _system_ms()
+        if slept and system >= base:
+            self.boot_id = boot
+            self._up = system - base
+        if ahead is not None and self._build_ms <= system + ahead < _2100_MS:
+            self._offset = system + ahead - self._up
+            self.source = source
+            self._set_at = self._up
+
+    def carry(self):
+        """(boot id, system time at uptime 0, UTC minus system time or None, source): keep it in RTC memory."""
+        base = _system_ms() - self.uptime_ms()
+        ahead = None if self._offset is None else self._offset - base
+        return (self.boot_id, base, ahead, self.source)
+
+    def uptime_ms(self):
+        """Milliseconds since the boot id began."""
+        ticks = time.ticks_ms()
+        passed = time.ticks_diff(ticks, self._ticks)
+        if passed > 0:
+            self._up += passed
+            self._ticks = ticks
+        return self._up
+
+    def up_at(self, ticks):
+        """The uptime at a past `time.ticks_ms()` (an interrupt's), at most six days ago."""
+        up = self.uptime_ms()
+        return up - time.ticks_diff(self._ticks, ticks)
+
+    def utc_ms(self):
+        """UTC now, or None while the clock is not known."""
+        return self.utc_at(self.uptime_ms())
+
+    def utc_at(self, up_ms):
+        """UTC at an uptime of this boot id, or None while the clock is not known."""
+        return None if self._offset is None else up_ms + self._offset
+
+    @property
+    def synced(self):
+        return self._offset is not None
+
+    @property
+    def anchor(self):
+        """(boot id, uptime, UTC) for the state message, or None while the clock is not known."""
+        if self._offset is None:
+            return None
+        up = self.uptime_ms()
+        return (self.boot_id, up, up + self._offset)
+
+    def set_utc_ms(self, ms, source, up_ms=None):
+        """Take `ms` as the UTC of uptime `up_ms` (default: now) from one of SOURCES; True if it was taken.
+
+        Refused: a time before this program was built or after 2100, and a source lesser than the one
+        that set the clock within the last day.
+        """
+        up = self.uptime_ms()
+        rank = SOURCES[source]
+        if not self._build_ms <= ms < _2100_MS:
+            return False
+        if self.synced and rank < SOURCES[self.source] and up - self._set_at < _STALE_MS:
+            return False
+        self._offset = ms - (up if up_ms is None else up_ms)
+        self.source = source
+        self._set_at = up
+        _set_system_ms(up + self._offset)
+        return True
+
+    def best_guess_ms(self, last_ms=None):
+        """The latest instant that is certainly past: build time or `last_ms`, the newest time in the journal."""
+        return max(self._build_ms, last_ms or 0)
+
+    def bootstrap(self, last_ms=None):
+        """Let TLS judge certificates by `best_guess_ms` while the clock is unknown; that is not being synced."""
+        guess = self.best_guess_ms(last_ms)
+        if not self.synced and not guess <= _system_ms() < _2100_MS:
+            _set_system_ms(guess)
+
+    async def sntp(self, host, port=123, timeout_ms=5000):
+        """Ask one NTP server once and set the clock; returns None, or why it was not set.
+
+        Holds the board awake meanwhile. The name look-up is the port's own and blocks it.
+        """
+        power.hold("ntp")
+        try:
+            return await self._ask(host, port, timeout_ms)
+        except OSError as e:
+            return "NTP server %s:%d cannot be asked: %s" % (host, port, e)
+        finally:
+            power.release("ntp")
+
+    async def _ask(self, host, port, timeout_ms):
+        address = socket.getaddrinfo(host, port)[0][-1]
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            sock.setblocking(False)
+            nonce = os.urandom(8)
+            sent = self.uptime_ms()
+            sock.sendto(b"\x23" + bytes(39) + nonce, address)
+            while True:
+                try:
+                    reply = sock.recv(64)
+                except OSError:  # nothing there yet
+                    reply = None
+                now = self.uptime_ms()
+                if reply and reply[24:32] == nonce:
+                    break
+                if now - sent >= timeout_ms:
+                    return "NTP server %s:%d gave no answer in %d ms" % (host, port, timeout_ms)
+                await asyncio.sleep_ms(20)
+        finally:
+            sock.close()
+        ms, fault = ntp_time(reply, self._build_ms)
+        if fault is None and not self.set_utc_ms(ms, "ntp", (sent + now) // 2):
+            fault = "its time is impossible: %d ms" % ms
+        return fault and "NTP server %s:%d refused: %s" % (host, port, fault)
+
+
+def ntp_time(reply, build_ms=BUILD_MS):
+    """(UTC in ms, None) that an SNTP reply tells, or (None, why not). RFC 5905; its seconds start anew in 2036."""
+    if len(reply) < 48:
+        return None, "%d bytes instead of 48" % len(reply)
+    if reply[0] & 7 != 4:
+        return None, "mode %d is no server's reply" % (reply[0] & 7)
+    if reply[1] == 0:
+        return None, "kiss-o'-death"
+    if reply[0] >> 6 == 3 or reply[1] > 15:
+        return None, "it is not synchronised itself"
+    seconds, fraction = struct.unpack(">II", reply[40:48])
+    if seconds == 0 and fraction == 0:
+        return None, "empty time"
+    ms = (seconds - _NTP_TO_UNIX_S) * 1000 + (fraction * 1000 >> 32)
+    if ms < build_ms:
+        ms += _ERA_S * 1000
+    if ms >= _2100_MS:
+        return None, "a time before the build of this program or after 2100"
+    return ms, None

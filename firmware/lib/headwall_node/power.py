@@ -1,0 +1,184 @@
+"""Sleep and what outlives it: holds, RTC memory, deep sleep, watchdog.
+
+RTC memory (2 KiB on ESP32) lives through deep sleep and every reset but loss of power. It holds the tips that are
+not yet in the journal: at most PENDING_MAX, the number of tips that one loss of power can cost.
+"""
+
+import struct
+from binascii import crc32, hexlify, unhexlify
+
+import machine
+
+#: tips that may wait for the journal, and so the most that one power cut can lose
+PENDING_MAX = 8
+#: contacts (gauges) that RTC memory has room for
+CONTACTS_MAX = 4
+
+_MAGIC = b"HWR1"
+_HEAD = "<4sI"
+_CLOCK = "<B4sqqB"  # 1 known + 2 has UTC, boot id, base, ahead, source
+_CUSTODY = "<8sI"
+_COUNTS = "<BBB"  # closed contacts, length of mode, pending tips
+_TIP = "<BI4sqq"  # contact, total, boot id, uptime, UTC or -1
+_SOURCES = ("", "rtc", "custody", "ntp")
+
+#: name -> how often: network work outstanding. The board must not sleep while any is here.
+holds = {}
+
+
+def hold(name):
+    """Keep the board awake for `name` until as many calls of `release`."""
+    holds[name] = holds.get(name, 0) + 1
+
+
+def release(name):
+    """End one `hold(name)`; one too many is ignored."""
+    left = holds.get(name, 0) - 1
+    if left > 0:
+        holds[name] = left
+    else:
+        holds.pop(name, None)
+
+
+class Retained:
+    """What RTC memory keeps. Change the fields, then `save()`; whatever does not check out reads as empty.
+
+    clock: what `Clock.carry()` gave, or None · custody: (journal id in hex, through) or None ·
+    mode: up to 64 bytes of the app's own · closed: bit mask of contacts that were closed when last looked at ·
+    reported: uptime of each contact's last report or -1 · pending: list of (contact, total, boot, up_ms, time_ms).
+    """
+
+    def __init__(self):
+        self._rtc = machine.RTC()
+        self._empty()
+        raw = self._rtc.memory()
+        try:
+            self._load(raw)
+        except ValueError:  # power was lost, or another program's memory
+            self._empty()
+
+    def _empty(self):
+        self.clock = None
+        self.custody = None
+        self.mode = b""
+        self.closed = 0
+        self.reported = [-1] * CONTACTS_MAX
+        self.pending = []
+
+    def _load(self, raw):
+        if len(raw) < 8:
+            raise ValueError("empty")
+        magic, crc = struct.unpack_from(_HEAD, raw)
+        if magic != _MAGIC or crc32(raw[8:]) != crc:
+            raise ValueError("not ours")
+        at = 8
+        known, boot, base, ahead, source = struct.unpack_from(_CLOCK, raw, at)
+        at += struct.calcsize(_CLOCK)
+        if known:
+            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source] or None)
+        jid, through = struct.unpack_from(_CUSTODY, raw, at)
+        at += struct.calcsize(_CUSTODY)
+        if jid != bytes(8):
+            self.custody = (hexlify(jid).decode(), through)
+        self.closed, mode, tips = struct.unpack_from(_COUNTS, raw, at)
+        at += struct.calcsize(_COUNTS)
+        for i in range(CONTACTS_MAX):
+            self.reported[i] = struct.unpack_from("<q", raw, at)[0]
+            at += 8
+        self.mode = bytes(raw[at : at + mode])
+        at += mode
+        for _ in range(tips):
+            contact, total, boot, up_ms, time_ms = struct.unpack_from(_TIP, raw, at)
+            at += struct.calcsize(_TIP)
+            self.pending.append((contact, total, hexlify(boot).decode(), up_ms, None if time_ms < 0 else time_ms))
+
+    def save(self):
+        """Write all of it; runs in the tip's interrupt handler, so it is kept small (about 1 ms)."""
+        known, boot, base, ahead, source = 0, bytes(4), 0, 0, 0
+        if self.clock:
+            known = 1 if self.clock[2] is None else 3
+            boot, base, ahead = unhexlify(self.clock[0]), self.clock[1], self.clock[2] or 0
+            source = _SOURCES.index(self.clock[3] or "")
+        jid, through = self.custody or ("00" * 8, 0)
+        body = struct.pack(_CLOCK, known, boot, base, ahead, source)
+        body += struct.pack(_CUSTODY, unhexlify(jid), through)
+        body += struct.pack(_COUNTS, self.closed, len(self.mode), len(self.pending))
+        for up_ms in self.reported:
+            body += struct.pack("<q", up_ms)
+        body += self.mode
+        for contact, total, boot_id, up_ms, time_ms in self.pending:
+            body += struct.pack(_TIP, contact, total, unhexlify(boot_id), up_ms, -1 if time_ms is None else time_ms)
+        self._rtc.memory(struct.pack(_HEAD, _MAGIC, crc32(body)) + body)
+
+
+def reset_cause():
+    """One of contract.RESETS. The port reports a brown-out as power-on or watchdog."""
+    cause = machine.reset_cause()
+    names = ("PWRON_RESET", "HARD_RESET", "WDT_RESET", "DEEPSLEEP_RESET", "SOFT_RESET")
+    for name, word in zip(names, ("power_on", "hard", "watchdog", "deep_sleep", "soft")):
+        if cause == getattr(machine, name, None):
+            return word
+    return "power_on"
+
+
+def woken_by():
+    """Index of the contact whose closing ended the deep sleep: 0, 1 (see `deep_sleep`), or None."""
+    if reset_cause() != "deep_sleep":
+        return None
+    reason = machine.wake_reason()
+    if reason == getattr(machine, "EXT0_WAKE", machine.PIN_WAKE):
+        return 0
+    if reason == getattr(machine, "EXT1_WAKE", 3):
+        return 1
+    return None
+
+
+def deep_sleep(ms, contacts=()):
+    """Sleep until `ms` have passed or one of `contacts` closes; does not return, the board starts anew.
+
+    contacts: up to two of (pin, level when closed), in the order of the gauges. The ESP32 wakes on a level,
+    not on an edge: a contact that is closed now would wake it at once and for ever, so it is left to the timer.
+    A contact that closes high as second one needs the ESP32's ext1 "any high"; "all low" serves one that closes low.
+    """
+    import esp32
+
+    for i, (pin, level) in enumerate(contacts[:2]):
+        armed = pin if pin.value() != level else None
+        if i == 0:
+            esp32.wake_on_ext0(pin=armed, level=level)
+        elif armed is not None:
+            esp32.wake_on_ext1(pins=(armed,), level=esp32.WAKEUP_ANY_HIGH if level else esp32.WAKEUP_ALL_LOW)
+    machine.deepsleep(max(1, ms))
+
+
+class Watchdog:
+    """The hardware watchdog, fed only while every registered task makes progress."""
+
+    def __init__(self, timeout_s, uptime_ms):
+        self._uptime_ms = uptime_ms
+        self._tasks = {}
+        self._wdt = machine.WDT(timeout=timeout_s * 1000)
+
+    def register(self, task, within_s):
+        """From now on `progress(task)` must come at least every `within_s`."""
+        self._tasks[task] = (self._uptime_ms(), within_s * 1000)
+
+    def forget(self, task):
+        """A task that ended by design is waited for no more."""
+        self._tasks.pop(task, None)
+
+    def progress(self, task):
+        """`task` lives; KeyError if it was not registered."""
+        self._tasks[task] = (self._uptime_ms(), self._tasks[task][1])
+
+    def late(self):
+        """Names of the tasks that have not progressed in time."""
+        now = self._uptime_ms()
+        return [name for name, (at, within) in self._tasks.items() if now - at > within]
+
+    def feed(self):
+        """Feed the hardware unless a task is late; returns the late ones."""
+        late = self.late()
+        if not late:
+            self._wdt.feed()
+        return late
