@@ -6,7 +6,6 @@ Nothing here knows of rules or mail.
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headwall.ledger import schema
+from headwall.ledger.upgrade import upgrade
 
 
 class Ledger:
@@ -33,15 +33,15 @@ class Ledger:
 
     @classmethod
     def open(cls, url: str) -> Ledger:
-        """Open the ledger at a SQLAlchemy URL, making or upgrading its tables first."""
+        """Open the ledger at a SQLAlchemy URL, making or upgrading its tables first.
+
+        Raises:
+            LedgerTooNewError: a newer program has upgraded it.
+        """
         engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
         if engine.dialect.name == "sqlite":
             _prepare_sqlite(engine)
-        schema.metadata.create_all(engine)
-        with engine.begin() as conn:
-            if conn.execute(sa.select(schema.append_position.c.pos)).first() is None:
-                conn.execute(schema.append_position.insert().values(id=1, pos=0))
-                conn.execute(schema.meta.insert().values(key="ledger_id", value=secrets.token_hex(8)))
+        upgrade(engine)
         return cls(engine)
 
     def close(self) -> None:
