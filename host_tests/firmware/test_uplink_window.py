@@ -79,7 +79,7 @@ def test_every_record_is_held_or_dead_lettered_and_no_good_one_is(
             if happens == "reconnect":
                 sut.begin()
                 continue
-            sut.sent(first, n, step, 0)
+            sut.sending(first, n, 0)
             assert len(sut.flight) <= 4
             if happens == "taken":
                 gateway.take(first, n, sut.raw)
@@ -101,7 +101,7 @@ def test_at_most_four_packs_fly_until_custody() -> None:
     sut = window.Window(journal, records=100)
     for n in range(4):
         assert sut.plan() == (1 + 100 * n, 100)
-        sut.sent(*sut.plan(), n, 0)
+        sut.sending(*sut.plan(), 0)
     assert sut.plan() is None
     sut.custody(200)
     assert [pack.first for pack in sut.flight] == [201, 301]
@@ -144,9 +144,9 @@ def test_fresh_records_do_not_pass_when_they_go_next_anyway() -> None:
 def test_fresh_records_pass_a_pack_that_is_not_taken() -> None:
     journal = Journal(1, 3)
     sut = window.Window(journal, records=100)
-    sut.sent(1, 2, 1, 0)
+    sut.sending(1, 2, 0)
     sut.not_taken()
-    sut.sent(1, 2, 2, 0)
+    sut.sending(1, 2, 0)
     journal.next = 4
     assert sut.plan() is None
     assert sut.plan_urgent() == (3, 1)
@@ -161,7 +161,7 @@ def test_refused_pack_shrinks_to_its_first_record_then_goes_raw(size: int, sizes
         first, count = sut.plan()
         assert first == 1
         seen.append(count)
-        sut.sent(first, count, 0, 0)
+        sut.sending(first, count, 0)
         sut.not_taken()
     assert seen == sizes
     assert sut.plan()[0] == 1

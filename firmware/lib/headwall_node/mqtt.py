@@ -139,13 +139,15 @@ class Client:
         password=None,
         keepalive_s=60,
         timeout_ms=10000,
+        connect_ms=None,
         rx_bytes=4096,
         tx_bytes=8448,
         window=4,
     ):
         self.client_id = client_id
         self.keepalive_s = keepalive_s
-        self.timeout_ms = timeout_ms
+        self.timeout_ms = timeout_ms  # of each answer that the broker owes
+        self.connect_ms = connect_ms or timeout_ms  # TCP, TLS and CONNACK together
         self.window = window
         self.error = Closed("not connected yet")  # why there is no connection; None while there is one
         self.unacked = {}  # packet id -> the tick at which its PUBACK is overdue
@@ -176,14 +178,14 @@ class Client:
     async def connect(self, host, port, tls=None, server_hostname=None, will=None):
         """Open the connection; `tls` from tls_context(), `will` a (topic, payload), sent retained at QoS 1.
 
-        Raises an MqttError within about two timeouts; the sockets are closed then, as on cancellation.
+        Raises an MqttError within connect_ms; only the name look-up is the port's own and blocks. The sockets are
+        closed then, as on cancellation.
         """
         self.close()
         self._reset()
         self._where = "%s:%d" % (host, port)
         try:
-            await asyncio.wait_for_ms(self._open(host, port, tls, server_hostname or host), self.timeout_ms)
-            await asyncio.wait_for_ms(self._handshake(will), self.timeout_ms)
+            await asyncio.wait_for_ms(self._open(host, port, tls, server_hostname or host, will), self.connect_ms)
         except Exception as error:
             self.close()
             raise _explain(error, self._where)
@@ -195,7 +197,7 @@ class Client:
         self._reader = asyncio.create_task(self._guard(self._read()))
         self._keeper = asyncio.create_task(self._guard(self._keep()))
 
-    async def _open(self, host, port, tls, name):
+    async def _open(self, host, port, tls, name, will):
         try:
             address = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)[0]
         except OSError as error:
@@ -215,6 +217,7 @@ class Client:
         self._sock = raw
         if tls is not None:
             self._sock = tls.wrap_socket(raw, server_hostname=name, do_handshake_on_connect=False)
+        await self._handshake(will)
 
     async def _handshake(self, will):
         """CONNECT, answered by CONNACK (3.1, 3.2). The TLS handshake happens inside the first write."""

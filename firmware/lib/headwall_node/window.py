@@ -5,13 +5,13 @@ Delivered means custody: the journal's `through`. Everything here is bookkeeping
 
 
 class Pack:
-    """A pack on its way: records first .. after-1, the packet id of its publish, when it was sent (ticks_ms)."""
+    """A pack on its way: records first .. after-1, when it was sent (ticks_ms), the packet id once it is written."""
 
-    def __init__(self, first, after, packet_id, sent_at):
+    def __init__(self, first, after, sent_at):
         self.first = first
         self.after = after
-        self.packet_id = packet_id
         self.sent_at = sent_at
+        self.packet_id = None
 
 
 class Window:
@@ -71,17 +71,19 @@ class Window:
         """Records before `after` went, or need not go, ahead of the backlog."""
         self._urgent_from = after
 
-    def sent(self, first, count, packet_id, now):
-        self.flight.append(Pack(first, first + count, packet_id, now))
-        self.cursor = first + count
+    def sending(self, first, count, now):
+        """Enter a pack before it is written, since its custody may come before its publish returns."""
+        pack = Pack(first, first + count, now)
+        self.flight.append(pack)
+        self.cursor = pack.after
+        return pack
 
     def custody(self, through):
         """The gateway holds everything up to `through`. Lower than before means a restored ledger: send again."""
-        fell = through < self.journal.through
         before = self._first_unsafe()
-        self.journal.custody(through)
+        self.journal.custody(max(through, self.journal.floor - 1))
         first = self._first_unsafe()
-        if fell:
+        if first < before:
             self._urgent_from = 0
             self.begin()
         elif first > before:
