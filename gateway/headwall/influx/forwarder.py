@@ -1,0 +1,245 @@
+"""Ledger → InfluxDB: follows the append position and moves its cursor only behind what InfluxDB has taken.
+
+Killed anywhere, it sends the batch in hand again after the restart; a point sent again overwrites itself.
+InfluxDB is never needed for a reading to be safe: while it is away the readings wait in the ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+import structlog
+
+from headwall.clock import Clock
+from headwall.influx.delivery import NotNowError, Rejected, deliver
+from headwall.influx.lines import encode
+from headwall.influx.writer import Answer, InfluxWriter, Meaning
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.ledger.reads import Reading, readings_after
+from headwall.registry.registry import Registry
+from headwall.settings import InfluxSettings
+
+CURSOR = "influx"
+#: another process (an import) may append without our hearing of it
+_POLL_S = 30.0
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
+#: after a refusal (token, bucket) somebody must act; look again this often all the same
+_REFUSED_WAIT_S = 300.0
+#: what stop() still sends before it gives up, seconds
+_LAST_EFFORT_S = 3.0
+
+log = structlog.get_logger("influx")
+
+#: told of what a person must mend: node (here "gateway"), fault, detail
+OnFault = Callable[[str, str, str], None]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    readings: Sequence[Reading]  # those with a time; the others come again when they are resolved
+    lines: list[str]
+    through: int  # append position behind the batch
+    count: int  # readings read, with and without a time
+
+
+class Forwarder:
+    """Forwards readings in a thread of its own.
+
+    Args:
+        settings: where to, and how many points a request.
+        ledger: followed from its cursor "influx".
+        registry: not needed for forwarding; accepted so that the service builds all its parts alike.
+        clock: paces the waits.
+        on_fault: told once of each fault that a person must mend (influx_refused, influx_rejected, influx_retention).
+    """
+
+    def __init__(
+        self,
+        settings: InfluxSettings,
+        ledger: Ledger,
+        registry: Registry | None,  # noqa: ARG002
+        clock: Clock,
+        on_fault: OnFault | None = None,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._clock = clock
+        self._on_fault = on_fault
+        self._writer = InfluxWriter(settings)
+        self._limit = settings.batch
+        self._wake = ledger.listen()
+        self._stopping = threading.Event()
+        self._trouble: str | None = None
+        self._told: set[str] = set()
+        self._failures = 0
+        self._thread = threading.Thread(target=self._run, name="influx", daemon=True)
+
+    def start(self) -> None:
+        """Begin to forward; the server need not be there."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End within ten seconds, database or not; what is not sent is sent after the next start."""
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join(10)
+        self._writer.close()
+
+    def healthy(self) -> str | None:
+        """None, or why readings are not reaching InfluxDB."""
+        if self._thread.ident is not None and not self._thread.is_alive() and not self._stopping.is_set():
+            return "the forwarder's thread has ended; restart the service"
+        return self._trouble
+
+    def lag(self) -> int:
+        """How many append positions wait to be forwarded."""
+        with self._ledger.read() as conn:
+            newest = conn.execute(sa.select(schema.append_position.c.pos)).scalar_one()
+            return int(newest) - self._ledger.cursor(conn, CURSOR)
+
+    def _run(self) -> None:
+        with ThreadPoolExecutor(1, "influx-reader") as reader:
+            while not self._stopping.is_set():
+                try:
+                    self._follow(reader)
+                except Exception as error:  # never silent, never the end: say so and go on from the cursor
+                    log.exception("forwarding failed, trying again")
+                    self._trouble = f"forwarding failed ({error}); see the log"
+                    self._pause(self._backoff_s())
+        self._last_effort()
+
+    def _follow(self, reader: ThreadPoolExecutor) -> None:
+        """Forward until told to stop; the next batch is read and encoded while InfluxDB takes this one."""
+        with self._ledger.read() as conn:
+            batch = self._await_batch(self._ledger.cursor(conn, CURSOR))
+        while not self._stopping.is_set():
+            with self._clock.busy("forwarding to InfluxDB"):
+                following = reader.submit(self._read, batch.through)
+                wait_s = self._try(batch)
+                next_batch = following.result()
+            if wait_s is not None:
+                self._pause(wait_s)
+            else:
+                batch = next_batch if next_batch.count else self._await_batch(batch.through)
+
+    def _await_batch(self, after: int) -> _Batch:
+        """The next batch behind a position, when there is one; an empty one when told to stop."""
+        while True:
+            self._wake.clear()
+            batch = self._read(after)
+            if batch.count or self._stopping.is_set():
+                return batch
+            self._clock.wait(self._wake, self._clock.now_us() + int(_POLL_S * 1e6))
+
+    def _read(self, after: int) -> _Batch:
+        with self._ledger.read() as conn:
+            found = readings_after(conn, after, self._limit)
+        timed = [reading for reading in found if reading.time_us is not None]
+        return _Batch(timed, encode(timed), found[-1].pos if found else after, len(found))
+
+    def _try(self, batch: _Batch) -> float | None:
+        """Deliver a batch and move the cursor behind it; else how long to wait before trying it again, seconds."""
+        try:
+            rejected = deliver(self._write, batch.lines) if batch.lines else []
+        except NotNowError as error:
+            return self._hold(error.answer)
+        self._settle(batch, rejected)
+        return None
+
+    def _write(self, lines: list[str]) -> Answer:
+        answer = self._writer.write(lines)
+        if answer.meaning is Meaning.TOO_LARGE and len(lines) > 1:
+            self._limit = max(1, min(self._limit, len(lines) // 2))
+            log.warning("request too large, sending fewer points at once", points=self._limit, said=answer.detail)
+        return answer
+
+    def _settle(self, batch: _Batch, rejected: list[Rejected]) -> None:
+        refused = [found for found in rejected if not found.is_too_old]
+        with self._ledger.begin() as conn:
+            for found in refused:
+                _dead_letter(conn, batch.readings[found.index], batch.lines[found.index], found.detail, self._now())
+            self._ledger.set_cursor(conn, CURSOR, batch.through)
+        if refused:
+            log.error("points rejected", count=len(refused), said=refused[0].detail)
+            self._tell("influx_rejected", f"InfluxDB rejects points, kept as dead letters: {refused[0].detail}")
+        if len(refused) < len(rejected):
+            self._warn_too_old(len(rejected) - len(refused))
+        if self._trouble is not None:
+            log.info("forwarding again", to=self._writer.where)
+        self._trouble, self._failures = None, 0
+        self._told.discard("influx_refused")
+
+    def _hold(self, answer: Answer) -> float:
+        """Say once what is wrong; returns how long to wait, as told or as prudence asks, seconds."""
+        trouble = f"InfluxDB ({self._writer.where}): {answer.detail}; readings wait in the ledger"
+        if self._trouble is None:
+            log.warning("not forwarding", reason=trouble)
+        self._trouble = trouble
+        if answer.meaning is Meaning.REFUSED:
+            self._tell("influx_refused", f"{trouble}; check url, org, bucket and token of [influx]")
+            return _REFUSED_WAIT_S
+        return self._backoff_s() if answer.wait_s is None else answer.wait_s
+
+    def _backoff_s(self) -> float:
+        """Doubles up to a minute, with jitter, so that several gateways do not return at once."""
+        self._failures += 1
+        longest = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 10))
+        return longest * random.uniform(0.75, 1.0)
+
+    def _pause(self, seconds: float) -> None:
+        self._clock.wait(self._stopping, self._now() + int(seconds * 1e6))
+
+    def _last_effort(self) -> None:
+        """On an orderly stop with InfluxDB there, send what is left, but not for long."""
+        deadline = time.monotonic() + _LAST_EFFORT_S
+        try:
+            with self._ledger.read() as conn:
+                after = self._ledger.cursor(conn, CURSOR)
+            while self._trouble is None and time.monotonic() < deadline:
+                batch = self._read(after)
+                if not batch.count or self._try(batch) is not None:
+                    return
+                after = batch.through
+        except Exception:
+            log.exception("the last readings were not forwarded; they will be after the next start")
+
+    def _warn_too_old(self, count: int) -> None:
+        kept = self._settings.retention_days
+        keeps = f"keeps {kept} days" if kept else "does not keep for ever"
+        detail = f"{count} points lie before what the bucket keeps (it {keeps}); they are in the ledger alone"
+        log.warning("points older than the bucket's retention", count=count)
+        self._tell("influx_retention", detail)
+
+    def _tell(self, fault: str, detail: str) -> None:
+        if fault not in self._told and self._on_fault is not None:
+            self._on_fault("gateway", fault, detail)
+        self._told.add(fault)
+
+    def _now(self) -> int:
+        return self._clock.now_us()
+
+
+def _dead_letter(conn: sa.Connection, reading: Reading, line: str, detail: str, now_us: int) -> None:
+    """Note a point that InfluxDB will not take; the reading itself stays in the ledger.
+
+    Without jid and seq, since those would say that the number is durable as a dead letter only.
+    """
+    table, reason, topic = schema.dead_letters, "influx_rejected", "influx"
+    payload = line.encode()
+    digest = hashlib.sha256(b"\0".join([topic.encode(), payload, reason.encode()])).hexdigest()
+    again = conn.execute(table.update().where(table.c.digest == digest).values(count=table.c.count + 1))
+    if again.rowcount == 0:
+        conn.execute(
+            table.insert().values(
+                digest=digest, node=reading.node, topic=topic, payload=payload, reason=reason, detail=detail,
+                count=1, state="open", at_us=now_us,
+            )
+        )  # fmt: skip
