@@ -16,7 +16,7 @@ from typing import Final
 
 from headwall.errors import InputError
 
-#: how much of the SI unit beside it one unit is: length in m, volume in m³, flow in m³/s
+#: how much of the SI unit beside it one unit is: length in m, volume in m³, flow in m³/s, rate in m/s
 FACTORS: Final[dict[str, tuple[Fraction, str]]] = {
     "m": (Fraction(1), "m"),
     "mm": (Fraction(1, 1000), "m"),
@@ -30,6 +30,9 @@ FACTORS: Final[dict[str, tuple[Fraction, str]]] = {
     "m3/s": (Fraction(1), "m3/s"),
     "L/s": (Fraction(1, 1000), "m3/s"),
     "cfs": (Fraction(3048, 10000) ** 3, "m3/s"),
+    "m/s": (Fraction(1), "m/s"),
+    "mm/h": (Fraction(1, 1000) / 3600, "m/s"),
+    "in/h": (Fraction(254, 10000) / 3600, "m/s"),
 }
 
 _ALIASES: Final[dict[str, str]] = {

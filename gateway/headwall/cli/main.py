@@ -10,7 +10,7 @@ import typer
 from headwall.errors import HeadwallError
 
 #: modules of headwall.cli, in the order of `headwall --help`
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = ("storms",)
 
 
 def _build() -> typer.Typer:
