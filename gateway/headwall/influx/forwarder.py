@@ -100,10 +100,11 @@ class Forwarder:
         return self._trouble
 
     def lag(self) -> int:
-        """How many append positions wait to be forwarded."""
+        """How many append positions wait to be forwarded; 0 when all is sent."""
+        newest = [sa.select(sa.func.max(c.pos)).scalar_subquery() for c in (schema.readings.c, schema.resolutions.c)]
         with self._ledger.read() as conn:
-            newest = conn.execute(sa.select(schema.append_position.c.pos)).scalar_one()
-            return int(newest) - self._ledger.cursor(conn, CURSOR)
+            positions = conn.execute(sa.select(*newest)).one()
+            return max(0, *(int(pos or 0) - self._ledger.cursor(conn, CURSOR) for pos in positions))
 
     def _run(self) -> None:
         with ThreadPoolExecutor(1, "influx-reader") as reader:
