@@ -75,6 +75,11 @@ class IngestSettings(_Section):
     oldest: str = "2020-01-01"  # a reading before this is quarantined: clock_past
 
 
+class RulesSettings(_Section):
+    batch_readings: int = Field(default=5000, gt=0)
+    historical_after_days: float = Field(default=30, gt=0)  # a duty learned so long after its crossing is not mailed
+
+
 class Settings(_Section):
     """The whole of headwall.toml. Paths in it are relative to the file."""
 
@@ -86,6 +91,7 @@ class Settings(_Section):
     notify: NotifySettings = NotifySettings()
     web: WebSettings = WebSettings()
     ingest: IngestSettings = IngestSettings()
+    rules: RulesSettings = RulesSettings()
     clock: str = "system"  # or "simulation:SOCKET", for the demo and tests
 
 
