@@ -30,7 +30,8 @@ TimeZone = Annotated[
     typer.Option(help="zone of the days, and of times whose zone the file does not say: America/New_York, UTC-6"),
 ]
 RepeatedOption = Annotated[
-    Repeated | None, typer.Option(help="rows of one time; an error unless given, but tips are kept", show_default=False)
+    Repeated | None,
+    typer.Option(help="rows of one time; error unless given, but keep for tips and counters", show_default=False),
 ]
 DateOrderOption = Annotated[DateOrder, typer.Option(help="how dates like 10/3/2013 are read")]
 Interval = Annotated[
@@ -85,6 +86,7 @@ def storms(
         raise InputError("--mit and --depth must be more than 0")
     rain_file = read_rain_file(file, options)
     analysis = _analyse(rain_file, threshold, window, mit_us, clock)
+    storms_output.write_notes(analysis)
     write = storms_output.write_json if as_json else storms_output.write_csv if as_csv else storms_output.write_table
     write(analysis)
 

@@ -21,6 +21,7 @@ from headwall.units import Depth, to_decimal
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 _READING_TEXT: Final = {"event": "storm total", "rolling24h": "24 h sum", "day": "day's total"}
+_TABLE_WIDTH: Final = 118
 
 
 class Analysis(NamedTuple):
@@ -39,7 +40,7 @@ class Analysis(NamedTuple):
         return self.file.quantum * storm.amount
 
     def peaks(self) -> list[dict[str, Decimal | None]]:
-        """Peak intensities in mm/h of each storm by minutes, cut after 0.001; None for a shorter storm."""
+        """Peak intensities in mm/h of each storm by minutes, to 0.001; None for a shorter storm."""
         rain, interval_us = self.file.rain, self.file.interval_us
         times = [each.time_us for each in rain]
         found = []
@@ -49,12 +50,12 @@ class Analysis(NamedTuple):
                 peak_mm_h(of_storm, minutes * MINUTE_US, self.file.quantum, interval_us=interval_us)
                 for minutes in PEAK_MINUTES
             )
-            found.append({str(m): _cut(rate) for m, rate in zip(PEAK_MINUTES, rates, strict=True)})
+            found.append({str(m): _rounded(rate) for m, rate in zip(PEAK_MINUTES, rates, strict=True)})
         return found
 
 
-def _cut(rate: Fraction | None) -> Decimal | None:
-    return None if rate is None else _plain(Fraction(int(rate * 1000), 1000))
+def _rounded(rate: Fraction | None) -> Decimal | None:
+    return None if rate is None else _plain(round(rate, 3))
 
 
 def _plain(value: Fraction) -> Decimal:
@@ -130,9 +131,9 @@ def write_csv(analysis: Analysis) -> None:
 
 
 def write_table(analysis: Analysis) -> None:
-    """Tables for people on standard output; how the file was understood on standard error."""
-    _write_notes(analysis)
-    console = Console(soft_wrap=True) if not sys.stdout.isatty() else Console()
+    """A table for people."""
+    console = Console()
+    console.width = max(console.width, _TABLE_WIDTH)  # a narrower table would cut its figures
     triggers = {id(trigger.storm): trigger for trigger in reversed(analysis.folded.triggers)}
     table = Table(title=_title(analysis), title_justify="left", box=None, header_style="bold", pad_edge=False)
     for name in ("start", "end", "in", "mm", "hours", "15-min peak mm/h", "triggered at", "by"):
@@ -142,10 +143,11 @@ def write_table(analysis: Analysis) -> None:
     for storm, peaks in zip(analysis.folded.storms, analysis.peaks(), strict=True):
         table.add_row(*_cells(analysis, storm, peaks, triggers.get(id(storm))))
     console.print(table)
-    console.print(_summary(analysis))
+    console.print(_summary(analysis), soft_wrap=True)
 
 
-def _write_notes(analysis: Analysis) -> None:
+def write_notes(analysis: Analysis) -> None:
+    """How the file was understood and what was odd in it, on standard error."""
     for note in analysis.file.notes:
         print(f"{analysis.file.source}: {note}", file=sys.stderr)
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from headwall.units import Depth, to_decimal
+from headwall.units import Depth
 
 MINUTE_US: Final = 60_000_000
 #: lengths of the peaks that Rainmaker and `headwall storms` give
@@ -90,8 +90,8 @@ def peak_mm_h(
 
 
 def rounded_mm_h(rate: Fraction) -> float:
-    """An intensity as it is shown: to 0.001 mm/h, cut."""
-    return float(to_decimal(Fraction(int(rate * 1000), 1000)))
+    """An intensity as it is shown: to 0.001 mm/h."""
+    return float(round(rate, 3))
 
 
 def hyetograph(rain: Iterable[tuple[int, int]], step_us: int, *, interval_us: int = 0) -> list[tuple[int, int]]:

@@ -51,7 +51,9 @@ class RainFileOptions:
     tip: Depth | None = None
     unit: str | None = None
     zone: tzinfo | None = None
-    repeated: Repeated | None = None  # None: an error, but kept for tips, of which two may share a second
+    repeated: Repeated | None = (
+        None  # None: an error for increments; tips may share a second, counters book nothing twice
+    )
     date_order: DateOrder = "mdy"
     interval_us: int | None = None
     modulus: int | None = None
@@ -224,7 +226,7 @@ class _Reader:
         return hinted
 
     def _settle_repeated(self, readings: list[_Reading], kind: Kind) -> list[_Reading]:
-        how = self.options.repeated or ("keep" if kind == "tips" else "error")
+        how = self.options.repeated or ("error" if kind == "increments" else "keep")
         if how == "keep":
             return readings
         kept = readings[:1]
