@@ -167,7 +167,7 @@ def test_decode_refuses_with_a_reason(payload: bytes, reason: str) -> None:
 
 
 def test_decode_refusal_names_the_record() -> None:
-    with pytest.raises(PackError, match="record 2 of 3: rain.tips without v"):
+    with pytest.raises(PackError, match=r"record 2 of 3: rain\.tips without v"):
         decode(pack(FIRST, {"t": 1}, {"t": 2, "v": 1}))
 
 

@@ -99,8 +99,17 @@ def test_split_topic_is_the_inverse_of_topic() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "headwall/v1/gauge-a", "headwall/v2/gauge-a/tele", "headwall/v1/Gauge/tele", "headwall/v1/a/b/tele"]
-    + ["headwall/v1/gauge-a/custody", "headwall/v1/gauge-a/telex", "headwall/v1/gauge-a/tele\n", "headwallxv1/a/tele"],
+    [
+        "",
+        "headwall/v1/gauge-a",
+        "headwall/v2/gauge-a/tele",
+        "headwall/v1/Gauge/tele",
+        "headwall/v1/a/b/tele",
+        "headwall/v1/gauge-a/custody",
+        "headwall/v1/gauge-a/telex",
+        "headwall/v1/gauge-a/tele\n",
+        "headwallxv1/a/tele",
+    ],
 )
 def test_split_topic_outside_the_contract_is_refused(name: str) -> None:
     with pytest.raises(TopicError):
