@@ -1,0 +1,208 @@
+"""From the facts of one batch to one mail: grouping into sections, subject, headers, both parts, pictures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+
+import msgspec
+
+from headwall.clock import from_us, to_us
+from headwall.law import localtime
+from headwall.law.profile import Profile
+from headwall.ledger.ledger import Ledger
+from headwall.notify import notice_sections, outbox, wording
+from headwall.notify.content import Content, Picture, Section
+from headwall.notify.grouping import Batch
+from headwall.notify.lookup import Lookup
+from headwall.notify.render import render_html, render_text
+from headwall.notify.storm_section import StormSection
+from headwall.registry import Registry
+from headwall.registry.model import Person
+from headwall.rules.facts import (
+    Fact,
+    GaugeSilent,
+    HistoricalSummary,
+    InactiveSiteStorm,
+    NearThreshold,
+    NodeFault,
+    StormDuty,
+    from_body,
+)
+from headwall.settings import NotifySettings, SmtpSettings
+
+_LONGEST_SUBJECT = 180
+
+
+class Composer:
+    """Composes mails. It reads ledger and registry and writes nothing."""
+
+    def __init__(
+        self,
+        smtp: SmtpSettings,
+        notify: NotifySettings,
+        ledger: Ledger,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+    ) -> None:
+        self._sender = smtp.sender
+        self._notify = notify
+        self._ledger = ledger
+        self._registry = registry
+        self._profiles = profiles
+
+    def mail(self, batch: Batch, now_us: int) -> outbox.NewMail:
+        """The mail of a batch, ready to queue; one that nobody can be sent says why in `undeliverable`."""
+        person = self._registry.person(batch.person)
+        reader = person or Person(id="unknown", name=batch.person, email="")
+        content = self.content(batch, reader, now_us)
+        message_id = outbox.message_id(self._ledger.id, batch.person, [row.fact for row in batch.rows], self._sender)
+        undeliverable = None if person else f"the registry has no person {batch.person!r} any more: add one, with email"
+        recipient = reader.email or batch.person
+        try:
+            eml = self._message(content, reader, message_id, now_us)
+        except ValueError as error:
+            eml, undeliverable = b"", f"address {recipient!r} cannot be used: {error}; correct it in the registry"
+        return outbox.NewMail(message_id, recipient, content.subject, eml, undeliverable)
+
+    def content(self, batch: Batch, reader: Person, now_us: int) -> Content:
+        """What the mail says, before it is laid out."""
+        look = Lookup(self._registry, self._profiles, self._ledger, now_us)
+        facts = [from_body(row.body) for row in batch.rows]
+        storms = [
+            StormSection(look, group, reader, self._notify.public_url.rstrip("/"), self._late_us)
+            for group in _storms([fact for fact in facts if isinstance(fact, StormDuty)])
+        ]
+        sections = [storm.build(f"hyetograph-{n}") for n, storm in enumerate(storms, 1)]
+        notices = [_notice(look, fact) for fact in facts if not isinstance(fact, StormDuty)]
+        zone = look.zone_of(facts[0])
+        subject = _subject(storms, notices, batch.digest, localtime.to_local(now_us, zone))
+        return Content(
+            subject=wording.one_line(subject)[:_LONGEST_SUBJECT],
+            title=_title(storms, notices, batch.digest),
+            greeting=f"{reader.name}:",
+            sections=(*sections, *notices),
+            closing=self._closing(look, facts[0], zone),
+        )
+
+    @property
+    def _late_us(self) -> int:
+        return round(self._notify.late_after_min * 60e6)
+
+    def digest_after(self, row: outbox.Waiting) -> int:
+        """The first digest instant after a row was written, by the local time of what it is about."""
+        look = Lookup(self._registry, self._profiles, self._ledger, row.at_us)
+        try:
+            zone = look.zone_of(from_body(row.body))
+        except msgspec.ValidationError:
+            zone = look.zone("")  # composing will say what is wrong with the row
+        return digest_instant(row.at_us, self._notify.digest_at, zone)
+
+    def _closing(self, look: Lookup, fact: Fact, zone: tzinfo) -> tuple[str, ...]:
+        municipality = getattr(fact, "municipality", None)
+        profile = look.profile(municipality) if municipality else None
+        disclaimer = profile.disclaimer if profile else "Gauge data, not a finding."
+        return (
+            f"{disclaimer} A person decides.",
+            f"Times are local, {localtime.zone_name(zone)}. Sent by Headwall, which nobody reads replies to; "
+            f"everything it knows stands at {self._notify.public_url}",
+        )
+
+    def _message(self, content: Content, reader: Person, message_id: str, now_us: int) -> bytes:
+        message = EmailMessage(policy=SMTP)
+        message["From"] = Address("Headwall", addr_spec=self._sender)
+        message["To"] = Address(wording.one_line(reader.name), addr_spec=reader.email) if reader.email else reader.id
+        message["Subject"] = content.subject
+        message["Date"] = format_datetime(from_us(now_us).replace(microsecond=0))
+        message["Message-ID"] = message_id
+        message["Auto-Submitted"] = "auto-generated"
+        message.set_content(render_text(content), cte="quoted-printable")
+        message.add_alternative(render_html(content), subtype="html", cte="quoted-printable")
+        _attach(message, content.pictures, message_id)
+        return message.as_bytes()
+
+
+def digest_instant(after_us: int, at: str, zone: tzinfo) -> int:
+    """The first instant after `after_us` at which local clocks show `at` ("07:00"); where they skip it, the jump."""
+    hour, minute = (int(part) for part in at.split(":"))
+    day = localtime.day_of(after_us, zone)
+    while True:
+        start_us, next_us = localtime.day_bounds(localtime.midnight_us(day, zone), zone)
+        wall = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
+        instant_us = min(max(to_us(wall), start_us), next_us)
+        if instant_us > after_us:
+            return instant_us
+        day += timedelta(days=1)
+
+
+def _storms(duties: Sequence[StormDuty]) -> list[list[StormDuty]]:
+    """Duties that can be told in one section: one gauge, one storm, one due time; soonest due first."""
+    groups: dict[tuple[object, ...], list[StormDuty]] = defaultdict(list)
+    for duty in duties:
+        said = (duty.previous_due_us, duty.previous_depth_in, duty.trigger_gone, duty.merged_into)
+        key = (duty.municipality, duty.datastream, duty.provision, duty.crossing_us, duty.due_us, *said)
+        groups[key].append(duty)
+    return sorted(groups.values(), key=lambda group: (group[0].due_us, group[0].duty))
+
+
+def _notice(look: Lookup, fact: Fact) -> Section:
+    match fact:
+        case GaugeSilent():
+            return notice_sections.gauge_silent(look, fact)
+        case NearThreshold():
+            return notice_sections.near_threshold(look, fact)
+        case InactiveSiteStorm():
+            return notice_sections.inactive_site(look, fact)
+        case NodeFault():
+            return notice_sections.node_fault(look, fact)
+        case HistoricalSummary():
+            return notice_sections.historical(look, fact)
+        case StormDuty():
+            raise TypeError("a storm duty is told in a StormSection")
+
+
+def _subject(storms: Sequence[StormSection], notices: Sequence[Section], digest: bool, local: datetime) -> str:
+    if digest:
+        count = len(storms) + len(notices)
+        first = storms[0].subject() if storms else notices[0].heading
+        more = f" and {count - 1} more" if count > 1 else ""
+        return f"Digest {local:%b} {local.day}: {first}{more}"
+    parts = [storms[0].subject()] if storms else [notices[0].heading]
+    others = len(storms) + len(notices) - 1
+    if others:
+        parts.append(f"and {wording.counted(others, 'more matter')}")
+    return ", ".join(parts)
+
+
+def _title(storms: Sequence[StormSection], notices: Sequence[Section], digest: bool) -> str:
+    headings = [*(storm.heading() for storm in storms), *(notice.heading for notice in notices)]
+    if len(headings) == 1 and not digest:
+        return headings[0]
+    return f"{'Digest: ' if digest else ''}{wording.counted(len(headings), 'matter')}"
+
+
+def _attach(message: EmailMessage, pictures: Sequence[Picture], message_id: str) -> None:
+    """Pictures go beside the HTML part, found by Content-ID and not listed as attachments."""
+    html = message.get_body(("html",))
+    assert isinstance(html, EmailMessage)
+    for picture in pictures:
+        html.add_related(
+            picture.png,
+            "image",
+            "png",
+            cid=f"<{picture.cid}>",
+            filename=f"{picture.cid}.png",
+            disposition="inline",
+        )
+    _set_boundaries(message, message_id)
+
+
+def _set_boundaries(message: EmailMessage, message_id: str) -> None:
+    """Boundaries from the Message-ID instead of chance, so that the same facts make the same bytes."""
+    for n, part in enumerate(part for part in message.walk() if part.is_multipart()):
+        part.set_boundary(f"headwall-{n}-{message_id.strip('<>').partition('@')[0]}")

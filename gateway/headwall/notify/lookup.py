@@ -1,0 +1,108 @@
+"""What a mail needs to know beside its facts: zones, provisions, people, gauges, readings. Never raises for what is
+unknown in the registry: a fact about a site that somebody has removed must still reach its reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+
+import sqlalchemy as sa
+
+from headwall.law import localtime
+from headwall.law.profile import Profile, Provision
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.registry import Registry
+from headwall.registry.model import Node, Person
+from headwall.rules.facts import Fact, HistoricalSummary, NodeFault
+from headwall.rules.rain import valid_between
+from headwall.rules.tell import accepted
+from headwall.units import Depth, parse_depth
+
+_EVERYTHING = 2**62  # an append position behind all there are
+
+
+class Lookup:
+    """Registry, profiles and ledger as one mail sees them at the instant it is composed."""
+
+    def __init__(self, registry: Registry, profiles: Mapping[str, Profile], ledger: Ledger, now_us: int) -> None:
+        self.registry = registry
+        self.now_us = now_us
+        self.ledger = ledger
+        self._profiles = profiles
+
+    # --- municipality ---
+
+    def municipality_name(self, municipality: str) -> str:
+        found = {entry.id: entry for entry in self.registry.municipalities}.get(municipality)
+        return found.name if found else municipality
+
+    def profile(self, municipality: str) -> Profile | None:
+        found = {entry.id: entry for entry in self.registry.municipalities}.get(municipality)
+        return self._profiles.get(found.profile) if found else None
+
+    def provision(self, municipality: str, provision: str) -> Provision | None:
+        profile = self.profile(municipality)
+        return next((each for each in profile.provisions if each.id == provision), None) if profile else None
+
+    def zone(self, municipality: str) -> tzinfo:
+        if any(entry.id == municipality for entry in self.registry.municipalities):
+            return self.registry.zone(municipality)
+        return self.registry.zone(self.registry.municipalities[0].id)
+
+    def zone_of(self, fact: Fact) -> tzinfo:
+        """Whose local time a fact is told in."""
+        if isinstance(fact, NodeFault):
+            return self.zone_of_node(fact.node)
+        if isinstance(fact, HistoricalSummary):
+            return self.zone_of_node(fact.datastream.partition("/")[0])
+        return self.zone(fact.municipality)
+
+    def zone_of_node(self, node: str) -> tzinfo:
+        found = self.registry.node(node)
+        return self.registry.zone_of_node(found) if found else self.zone("")
+
+    # --- places ---
+
+    def site_name(self, site: str) -> str:
+        found = self.registry.site(site)
+        return found.name if found else site
+
+    def people(self, site: str, role: str, at_us: int) -> list[Person]:
+        """Who had a role at the site at the instant; nobody for a site that the registry does not have."""
+        return self.registry.people_at(site, role, at_us) if self.registry.site(site) else []
+
+    def node_of(self, datastream: str) -> Node | None:
+        return self.registry.node(datastream.partition("/")[0])
+
+    def gauge_place(self, datastream: str) -> str:
+        node = self.node_of(datastream)
+        return node.place if node else "place not in the registry"
+
+    def tip(self, datastream: str, at_us: int) -> Depth | None:
+        found = self.registry.datastream(datastream, at_us)
+        return parse_depth(found.tip) if found and found.tip else None
+
+    def local_date(self, instant_us: int, zone: tzinfo) -> str:
+        return localtime.day_of(instant_us, zone).isoformat()
+
+    # --- ledger ---
+
+    def tips(self, datastream: str, start_us: int, end_us: int) -> list[tuple[int, int]]:
+        """The valid tips of a gauge between two instants, both included: (instant in µs, count)."""
+        with self.ledger.read() as conn:
+            found = valid_between(conn, datastream, start_us, end_us, _EVERYTHING)
+        return [(reading.time_us, reading.tips) for reading in found if reading.tips]
+
+    def accepted(self, datastream: str) -> bool:
+        with self.ledger.read() as conn:
+            return accepted(conn, datastream)
+
+    def closed(self, duty: int) -> tuple[str, str, int] | None:
+        """State, name and instant, where a person has closed the duty in the meantime."""
+        c = schema.duties.c
+        query = sa.select(c.state, c.closed_by, c.closed_us).where(c.id == duty, c.closed_us.is_not(None))
+        with self.ledger.read() as conn:
+            found = conn.execute(query).first()
+        return (found.state, found.closed_by or "", found.closed_us) if found else None

@@ -1,0 +1,203 @@
+"""The mailer: follows the outbox, composes what is due, hands it to the SMTP server, and says what became of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import structlog
+
+from headwall.clock import Clock
+from headwall.law.profile import Profile
+from headwall.ledger.ledger import Ledger
+from headwall.notify import outbox
+from headwall.notify.compose import Composer
+from headwall.notify.grouping import Batch, plan
+from headwall.notify.smtp import Outcome, SmtpSender, SmtpUnavailableError
+from headwall.registry import Registry
+from headwall.settings import NotifySettings, SmtpSettings
+
+log = structlog.get_logger("mail")
+
+_FIRST_RETRY_US = 30_000_000
+_LONGEST_RETRY_US = 3_600_000_000
+_FINISH_WITHIN_S = 5.0  # a dialogue under way may end by itself; then it is cut
+_CUT_WITHIN_S = 4.0
+_AFTER_FAULT_US = 30_000_000
+
+
+class Mailer:
+    """Turns outbox rows into mails and mails into SMTP hand-overs. `step` is one pass; `start` runs it in a thread.
+
+    Args:
+        smtp: the server and the account.
+        notify: digest time, grouping, the address of the page.
+        profiles: law profiles by file name.
+    """
+
+    def __init__(
+        self,
+        smtp: SmtpSettings,
+        notify: NotifySettings,
+        ledger: Ledger,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+        clock: Clock,
+    ) -> None:
+        self._smtp = smtp
+        self._notify = notify
+        self._ledger = ledger
+        self._clock = clock
+        self._composer = Composer(smtp, notify, ledger, registry, profiles)
+        self._sender = SmtpSender(smtp)
+        self._wake = ledger.listen()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._server_fault: str | None = None
+        self._fault: str | None = None
+
+    # --- running ---
+
+    def start(self) -> None:
+        """Run in a thread of its own, until `stop`."""
+        if self._thread is not None:
+            raise RuntimeError("the mailer already runs; stop() it first")
+        self._stopping.clear()
+        self._thread = threading.Thread(target=self._run, name="mailer", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop within ten seconds. A dialogue that does not end by then is cut, its mail marked as possibly sent."""
+        thread, self._thread = self._thread, None
+        self._stopping.set()
+        self._wake.set()
+        if thread is None:
+            return
+        thread.join(_FINISH_WITHIN_S)
+        if thread.is_alive():
+            self._sender.abort()
+            thread.join(_CUT_WITHIN_S)
+        if thread.is_alive():
+            log.warning("the SMTP server does not let go; left behind, its mail counts as possibly sent")
+
+    def healthy(self) -> str | None:
+        """None, or why mails do not go out."""
+        if self._thread is not None and not self._thread.is_alive():
+            return "the mailer's thread has ended; restart the service and report its log"
+        return self._fault or self._server_fault
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            next_us = self._guarded_step()
+            if not self._stopping.is_set():
+                self._clock.wait(self._wake, next_us)
+
+    def _guarded_step(self) -> int | None:
+        """A pass whose failure (a full disk, a locked ledger) is said and tried again, so that mail never just ends."""
+        try:
+            with self._clock.busy("mail"):
+                next_us = self.step()
+        except Exception as error:
+            self._fault = f"a pass over the outbox failed: {type(error).__name__}: {error}"
+            log.exception("pass failed")
+            return self._clock.now_us() + _AFTER_FAULT_US
+        return next_us
+
+    # --- one pass ---
+
+    def step(self) -> int | None:
+        """Compose and send all that is due now. Returns the instant of the next pass, None for "when told"."""
+        compose_next_us = self._compose_due()
+        self._send_due()
+        with self._ledger.read() as conn:
+            send_next_us = outbox.next_try_us(conn)
+        known = [instant for instant in (compose_next_us, send_next_us) if instant is not None]
+        return min(known, default=None)
+
+    def _compose_due(self) -> int | None:
+        now_us = self._clock.now_us()
+        with self._ledger.read() as conn:
+            rows = outbox.waiting(conn)
+            last_urgent = outbox.last_urgent_us(conn, {row.person for row in rows}) if rows else {}
+        found = plan(rows, last_urgent, now_us, round(self._notify.group_s * 1e6), self._composer.digest_after)
+        self._fault = None
+        results = [self._compose(batch, now_us) for batch in found.batches]
+        if not all(results):
+            soon_us = now_us + _AFTER_FAULT_US
+            return soon_us if found.next_us is None else min(soon_us, found.next_us)
+        return found.next_us
+
+    def _compose(self, batch: Batch, now_us: int) -> bool:
+        """Compose and queue one mail. One that cannot be composed is said and must not hold up the others."""
+        try:
+            mail = self._composer.mail(batch, now_us)
+        except Exception as error:
+            facts = ", ".join(row.fact for row in batch.rows)
+            self._fault = f"no mail could be composed for {batch.person} ({facts}): {type(error).__name__}: {error}"
+            log.exception("compose failed", person=batch.person, facts=facts)
+            return False
+        if mail.undeliverable:
+            log.error("mail failed", message_id=mail.message_id, to=mail.recipient, reason=mail.undeliverable)
+        return outbox.queue(self._ledger, mail, batch.rows, now_us)
+
+    def _send_due(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                with self._ledger.read() as conn:
+                    mails = outbox.due_mails(conn, self._clock.now_us())
+                if not mails:
+                    return
+                self._send_all(mails)
+        finally:
+            self._sender.close()
+
+    def _send_all(self, mails: list[outbox.Queued]) -> None:
+        """Hand mails over on one connection; if there is none, one attempt at it stands for all."""
+        for i, mail in enumerate(mails):
+            if self._stopping.is_set():
+                return
+            try:
+                self._sender.open()
+            except SmtpUnavailableError as error:
+                self._server_fault = str(error)
+                for each in mails[i:]:
+                    self._retry(each, str(error), dialogue=False)
+                return
+            self._send(mail)
+
+    def _send(self, mail: outbox.Queued) -> None:
+        outbox.begin_hand_over(self._ledger, mail)
+        outcome = self._sender.send(self._smtp.sender, mail.recipient, mail.eml)
+        self._server_fault = None if outcome.result in ("sent", "refused") else outcome.reason
+        self._record(mail, outcome)
+
+    def _record(self, mail: outbox.Queued, outcome: Outcome) -> None:
+        if outcome.result == "sent":
+            outbox.mark_sent(self._ledger, mail, self._clock.now_us())
+            log.info("mail sent", message_id=mail.message_id, to=mail.recipient, tries=mail.tries + 1)
+        elif outcome.result == "refused":
+            self._give_up(mail, outcome.reason)
+        else:
+            self._retry(mail, outcome.reason, maybe_sent=outcome.result == "unknown")
+
+    def _retry(self, mail: outbox.Queued, reason: str, *, dialogue: bool = True, maybe_sent: bool = False) -> None:
+        now_us = self._clock.now_us()
+        if now_us - mail.at_us >= self._smtp.give_up_after_h * 3.6e9:
+            self._give_up(mail, f"gave up after {self._smtp.give_up_after_h:g} h; last: {reason}")
+            return
+        next_us = now_us + retry_after_us(mail.tries + 1)
+        if dialogue:
+            outbox.mark_later(self._ledger, mail, reason, next_us, maybe_sent=maybe_sent)
+        else:
+            outbox.count_try(self._ledger, mail, reason, next_us)
+        log.warning("mail not taken, will be tried again", message_id=mail.message_id, to=mail.recipient, reason=reason)
+
+    def _give_up(self, mail: outbox.Queued, reason: str) -> None:
+        outbox.mark_failed(self._ledger, mail, reason)
+        log.error("mail failed", message_id=mail.message_id, to=mail.recipient, reason=reason)
+
+
+def retry_after_us(tries: int) -> int:
+    """How long to wait after so many tries: 30 s, doubling, at most an hour."""
+    return min(_FIRST_RETRY_US << min(tries - 1, 20), _LONGEST_RETRY_US)

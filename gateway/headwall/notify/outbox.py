@@ -1,0 +1,162 @@
+"""The outbox and mail tables: what waits, what is queued, and every change of a mail's state.
+
+    fact written by a rule -> queued -> sent
+                                     -> failed   (refused for good, or given up)
+
+A mail and the outbox rows that it carries are linked in one transaction, so a fact is in one mail at most.
+`handing_over` is committed before the SMTP dialogue and cleared with its result. Found set when a mail's turn
+comes, the earlier try may have succeeded: it is sent once more under the same Message-ID and counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+
+_OUTBOX = schema.outbox
+_MAILS = schema.mails
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """An outbox row that no mail carries yet."""
+
+    id: int
+    fact: str
+    person: str
+    how: str  # now | digest
+    body: dict[str, Any]
+    at_us: int
+
+
+@dataclass(frozen=True)
+class NewMail:
+    """A composed mail. `undeliverable` is the reason why it cannot even be tried."""
+
+    message_id: str
+    recipient: str
+    subject: str
+    eml: bytes
+    undeliverable: str | None = None
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A mail whose turn has come."""
+
+    id: int
+    message_id: str
+    recipient: str
+    eml: bytes
+    tries: int
+    maybe_sent: bool
+    at_us: int
+
+
+def waiting(conn: sa.Connection) -> list[Waiting]:
+    """Every row that no mail carries, oldest first."""
+    columns = (_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.person, _OUTBOX.c.how, _OUTBOX.c.body, _OUTBOX.c.at_us)
+    return [Waiting(*row) for row in conn.execute(sa.select(*columns).where(_OUTBOX.c.mail.is_(None)).order_by("id"))]
+
+
+def last_urgent_us(conn: sa.Connection, people: Iterable[str]) -> dict[str, int]:
+    """When each person was last written to outside the digest."""
+    query = (
+        sa.select(_OUTBOX.c.person, sa.func.max(_MAILS.c.at_us).label("at_us"))
+        .join(_MAILS, _MAILS.c.id == _OUTBOX.c.mail)
+        .where(_OUTBOX.c.person.in_(list(people)), _OUTBOX.c.how == "now")
+        .group_by(_OUTBOX.c.person)
+    )
+    return {row.person: row.at_us for row in conn.execute(query)}
+
+
+def queue(ledger: Ledger, mail: NewMail, rows: Sequence[Waiting], now_us: int) -> bool:
+    """Store a mail and link its rows, in one transaction. False if a row changed since it was read: compose anew."""
+    with ledger.begin() as conn:
+        if not _unchanged(conn, rows):
+            return False
+        inserted = conn.execute(
+            _MAILS.insert().values(
+                message_id=mail.message_id,
+                recipient=mail.recipient,
+                subject=mail.subject,
+                eml=mail.eml,
+                state="failed" if mail.undeliverable else "queued",
+                tries=0,
+                next_try_us=now_us,
+                handing_over=False,
+                repeats=0,
+                last_error=mail.undeliverable,
+                at_us=now_us,
+            )
+        )
+        (mail_id,) = inserted.inserted_primary_key or (None,)
+        conn.execute(_OUTBOX.update().where(_OUTBOX.c.id.in_([row.id for row in rows])).values(mail=mail_id))
+    return True
+
+
+def _unchanged(conn: sa.Connection, rows: Sequence[Waiting]) -> bool:
+    ids = [row.id for row in rows]
+    query = sa.select(_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.body)
+    query = query.where(_OUTBOX.c.id.in_(ids), _OUTBOX.c.mail.is_(None))
+    found = {row.id: (row.fact, row.body) for row in conn.execute(query)}
+    return found == {row.id: (row.fact, row.body) for row in rows}
+
+
+def due_mails(conn: sa.Connection, now_us: int, limit: int = 100) -> list[Queued]:
+    """Queued mails whose next try has come, oldest first."""
+    c = _MAILS.c
+    query = (
+        sa.select(c.id, c.message_id, c.recipient, c.eml, c.tries, c.handing_over, c.at_us)
+        .where(c.state == "queued", c.next_try_us <= now_us)
+        .order_by(c.id)
+        .limit(limit)
+    )
+    return [Queued(*row) for row in conn.execute(query)]
+
+
+def next_try_us(conn: sa.Connection) -> int | None:
+    """When the next queued mail is to be tried; None when there is none."""
+    return conn.execute(sa.select(sa.func.min(_MAILS.c.next_try_us)).where(_MAILS.c.state == "queued")).scalar()
+
+
+def begin_hand_over(ledger: Ledger, mail: Queued) -> None:
+    """Commit that the SMTP dialogue is about to begin; a try that may have succeeded before counts as a repeat."""
+    _set(ledger, mail.id, handing_over=True, tries=mail.tries + 1, repeats=_MAILS.c.repeats + int(mail.maybe_sent))
+
+
+def mark_sent(ledger: Ledger, mail: Queued, now_us: int) -> None:
+    _set(ledger, mail.id, state="sent", handing_over=False, sent_us=now_us, last_error=None)
+
+
+def mark_failed(ledger: Ledger, mail: Queued, reason: str) -> None:
+    _set(ledger, mail.id, state="failed", handing_over=False, last_error=reason)
+
+
+def mark_later(ledger: Ledger, mail: Queued, reason: str, next_us: int, *, maybe_sent: bool) -> None:
+    """Keep a mail queued. `maybe_sent`: whether this or an earlier try may have succeeded."""
+    _set(ledger, mail.id, handing_over=maybe_sent, next_try_us=next_us, last_error=reason)
+
+
+def count_try(ledger: Ledger, mail: Queued, reason: str, next_us: int) -> None:
+    """A try that did not come to a dialogue: no connection."""
+    _set(ledger, mail.id, tries=mail.tries + 1, next_try_us=next_us, last_error=reason)
+
+
+def _set(ledger: Ledger, mail_id: int, **values: Any) -> None:
+    with ledger.begin() as conn:
+        conn.execute(_MAILS.update().where(_MAILS.c.id == mail_id).values(**values))
+
+
+def message_id(ledger_id: str, recipient: str, facts: Iterable[str], sender: str) -> str:
+    """The Message-ID of the mail that tells a person these facts: the same whenever it is composed."""
+    text = "\n".join([ledger_id, recipient, *sorted(facts)])
+    domain = sender.rpartition("@")[2].strip("> ") or "headwall.invalid"
+    return f"<{hashlib.sha256(text.encode()).hexdigest()[:32]}@{domain}>"

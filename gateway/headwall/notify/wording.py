@@ -1,0 +1,98 @@
+"""How numbers, times and people are written in mails and on the page. Depths are never rounded up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import tzinfo
+from decimal import ROUND_DOWN, Decimal
+
+from headwall.law import localtime
+from headwall.registry.model import Person
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MM_PER_IN = Decimal("25.4")
+_FT_PER_M = Decimal("3.280839895")
+
+
+def full_time(instant_us: int, zone: tzinfo) -> str:
+    """E.g. "Thu Jun 11 2026, 15:42 EDT"."""
+    local = localtime.to_local(instant_us, zone)
+    month, day, clock, name = localtime.short(instant_us, zone).split(" ", 3)
+    return f"{_DAYS[local.weekday()]} {month} {day} {local.year}, {clock} {name}"
+
+
+def inches(depth_in: str) -> str:
+    """A depth in inches with two decimals, or three where it has them, cut: 0.4996 is never shown as 0.50."""
+    value = Decimal(depth_in).quantize(Decimal("0.001"), ROUND_DOWN)
+    text = f"{value:.3f}"
+    return (text[:-1] if text.endswith("0") else text) + " in"
+
+
+def millimetres(depth_mm: str) -> str:
+    return f"{Decimal(depth_mm).quantize(Decimal('0.1'), ROUND_DOWN)} mm"
+
+
+def depth(depth_in: str, depth_mm: str) -> str:
+    """E.g. "0.50 in (12.7 mm)"."""
+    return f"{inches(depth_in)} ({millimetres(depth_mm)})"
+
+
+def rate(mm_h: float) -> str:
+    """An intensity, e.g. "1.24 in/h (31.5 mm/h)"."""
+    value = Decimal(str(mm_h))
+    return f"{value / _MM_PER_IN:.2f} in/h ({value:.1f} mm/h)"
+
+
+def distance(metres: float) -> str:
+    """E.g. "40 m (131 ft)"."""
+    value = Decimal(str(metres))
+    return f"{value:.0f} m ({value * _FT_PER_M:.0f} ft)"
+
+
+def duration(us: int) -> str:
+    """E.g. "16 h 28 min", "3 d 4 h", "12 min"; cut to whole minutes, to whole hours from two days on."""
+    minutes = max(0, us) // 60_000_000
+    days, hours = divmod(minutes // 60, 24)
+    if days >= 2:
+        return _two(days, "d", hours, "h")
+    return _two(minutes // 60, "h", minutes % 60, "min")
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    parts = [f"{large} {large_unit}"] if large else []
+    if small or not parts:
+        parts.append(f"{small} {small_unit}")
+    return " ".join(parts)
+
+
+def contact(person: Person) -> tuple[str, ...]:
+    """A person with firm, and on a line of its own how to reach them."""
+    name = f"{person.name}, {person.firm}" if person.firm else person.name
+    return name, f"{person.phone or 'no phone number in the registry'}, {person.email}"
+
+
+def called(person: Person) -> str:
+    """A person within a sentence, with the phone number where there is one."""
+    return f"{person.name} ({person.phone})" if person.phone else f"{person.name} ({person.email})"
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """E.g. "a, b and c"."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """E.g. "1 site", "12 sites"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def one_line(text: str) -> str:
+    """For a header: no line breaks, no control characters, single spaces."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
