@@ -20,6 +20,7 @@ from . import BUILD_MS, power
 
 _2100_MS = 4102444800000
 _EPOCH_MS = 946684800000 if time.gmtime(0)[0] == 2000 else 0
+_REBASE_MS = 1 << 28  # 3.1 days: ticks differ rightly up to 6.2
 _STALE_MS = 86400000  # after a day without the better source a lesser one may set the clock
 
 #: who may tell the time, the better the higher: a battery-backed chip, the gateway over TLS, NTP
@@ -46,12 +47,11 @@ class Clock:
     """Uptime and UTC of this board.
 
     `carried` is what `carry()` gave before a reset, kept in RTC memory; `slept` tells that the reset was the end
-    of a deep sleep. Call `uptime_ms()` at least every six days: the port's ticks wrap after 12.4.
+    of a deep sleep. Call `uptime_ms()` at least every three days: the port's ticks wrap after 12.4.
     """
 
     def __init__(self, carried=None, slept=False, build_ms=BUILD_MS):
-        self._ticks = time.ticks_ms()
-        self._up = 0
+        self._base = (time.ticks_ms(), 0)  # ticks and uptime of one moment, replaced as one: interrupts read it
         self._offset = None  # utc - uptime
         self._set_at = 0
         self.source = None
@@ -65,11 +65,11 @@ class Clock:
         system = _system_ms()
         if slept and system >= base:
             self.boot_id = boot
-            self._up = system - base
+            self._base = (self._base[0], system - base)
         if ahead is not None and self._build_ms <= system + ahead < _2100_MS:
-            self._offset = system + ahead - self._up
+            self._set_at = self._base[1]
+            self._offset = system + ahead - self._set_at
             self.source = source
-            self._set_at = self._up
 
     def carry(self):
         """(boot id, system time at uptime 0, UTC minus system time or None, source): keep it in RTC memory."""
@@ -79,17 +79,15 @@ class Clock:
 
     def uptime_ms(self):
         """Milliseconds since the boot id began."""
-        ticks = time.ticks_ms()
-        passed = time.ticks_diff(ticks, self._ticks)
-        if passed > 0:
-            self._up += passed
-            self._ticks = ticks
-        return self._up
+        return self.up_at(time.ticks_ms())
 
     def up_at(self, ticks):
-        """The uptime at a past `time.ticks_ms()` (an interrupt's), at most six days ago."""
-        up = self.uptime_ms()
-        return up - time.ticks_diff(self._ticks, ticks)
+        """The uptime at a `time.ticks_ms()` of the last days (an interrupt's). Safe to call in an interrupt."""
+        then, up = self._base
+        passed = time.ticks_diff(ticks, then)
+        if passed > _REBASE_MS:
+            self._base = (ticks, up + passed)
+        return up + passed
 
     def utc_ms(self):
         """UTC now, or None while the clock is not known."""

@@ -26,6 +26,7 @@ import struct
 from array import array
 from binascii import crc32, hexlify
 from hashlib import sha256
+from time import ticks_ms
 
 from micropython import const
 
@@ -72,7 +73,8 @@ class Journal:
 
     floor: oldest number held · next: number of the next record · total: tips counted · through: custody mark ·
     lost: records given up before custody since the start · last_ms: newest time held, or 0 · started: why a new
-    journal was begun at this mount ("blank", "nvs", "cloned", "restored"), or None
+    journal was begun at this mount ("blank", "nvs", "cloned", "restored"), or None · erasing, erased_ticks: an erase
+    is under way, or when the last one ended
     """
 
     def __init__(self, partition, nvs, uid):
@@ -89,6 +91,8 @@ class Journal:
         self._turn = 0
         self.lost = 0
         self.started = None
+        self.erasing = False  # an erase keeps interrupts waiting for up to 0.4 s
+        self.erased_ticks = 0
         self._mount()
 
     # -- mounting
@@ -203,7 +207,10 @@ class Journal:
         self._refloor()
 
     def _make(self, sector, generation):
+        self.erasing = True
         self._part.ioctl(6, sector)
+        self.erased_ticks = ticks_ms()
+        self.erasing = False
         head = struct.pack(
             _HEADER, _MAGIC, _VERSION, 0, 0, self._jid, self._uid,
             generation, self.next, self.total, self.through, self.last_ms // 1000,

@@ -50,6 +50,7 @@ class Retained:
 
     def __init__(self):
         self._rtc = machine.RTC()
+        self._saves = 0
         self._empty()
         raw = self._rtc.memory()
         try:
@@ -93,6 +94,35 @@ class Retained:
             self.pending.append((contact, total, hexlify(boot).decode(), up_ms, None if time_ms < 0 else time_ms))
 
     def save(self):
+        """Write all of it, about 1 ms. An interrupt may save while another save is under way: the last one wins."""
+        self._saves += 1
+        mine = 0
+        while mine != self._saves:
+            mine = self._saves
+            self._rtc.memory(self._packed())
+
+    def _packed(self):
+        known, boot, base, ahead, source = struct.unpack_from(_CLOCK, raw, at)
+        at += struct.calcsize(_CLOCK)
+        if known:
+            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source] or None)
+        jid, through = struct.unpack_from(_CUSTODY, raw, at)
+        at += struct.calcsize(_CUSTODY)
+        if jid != bytes(8):
+            self.custody = (hexlify(jid).decode(), through)
+        self.closed, mode, tips = struct.unpack_from(_COUNTS, raw, at)
+        at += struct.calcsize(_COUNTS)
+        for i in range(CONTACTS_MAX):
+            self.reported[i] = struct.unpack_from("<q", raw, at)[0]
+            at += 8
+        self.mode = bytes(raw[at : at + mode])
+        at += mode
+        for _ in range(tips):
+            contact, total, boot, up_ms, time_ms = struct.unpack_from(_TIP, raw, at)
+            at += struct.calcsize(_TIP)
+            self.pending.append((contact, total, hexlify(boot).decode(), up_ms, None if time_ms < 0 else time_ms))
+
+    def save(self):
         """Write all of it; runs in the tip's interrupt handler, so it is kept small (about 1 ms)."""
         known, boot, base, ahead, source = 0, bytes(4), 0, 0, 0
         if self.clock:
@@ -108,7 +138,7 @@ class Retained:
         body += self.mode
         for contact, total, boot_id, up_ms, time_ms in self.pending:
             body += struct.pack(_TIP, contact, total, unhexlify(boot_id), up_ms, -1 if time_ms is None else time_ms)
-        self._rtc.memory(struct.pack(_HEAD, _MAGIC, crc32(body)) + body)
+        return struct.pack(_HEAD, _MAGIC, crc32(body)) + body
 
 
 def reset_cause():

@@ -1,0 +1,1 @@
+"""Drivers, one a file."""
