@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -48,7 +48,7 @@ class Clock(Protocol):
 class BusyContext(Protocol):
     def __enter__(self) -> None: ...
 
-    def __exit__(self, *exc: object) -> None: ...
+    def __exit__(self, *exc: Any) -> bool | None: ...
 
 
 class SystemClock:
