@@ -101,11 +101,11 @@ def _draw_total(axes: Axes, storm: StormPicture) -> None:
     axes.axhline(trigger, color=_TRIGGER, linewidth=1.3, linestyle="--")
     axes.annotate(
         f"trigger {wording.inches(str(_decimal(storm.trigger)))}",
-        (0.995, trigger),
+        (0.005, trigger),
         xycoords=("axes fraction", "data"),
         xytext=(0, 2.5),
         textcoords="offset points",
-        ha="right",
+        ha="left",
         va="bottom",
         fontsize=8,
         color=_TRIGGER,
@@ -120,16 +120,18 @@ def _draw_total(axes: Axes, storm: StormPicture) -> None:
 
 def _draw_gaps(axes: Axes, storm: StormPicture) -> None:
     for gap in storm.gaps:
-        end_us = storm.until_us if gap.end_us is None else gap.end_us
+        end_us = storm.until_us if gap.end_us is None else min(gap.end_us, storm.until_us)
         left, right = _x(gap.start_us), _x(end_us)
+        if right <= left:
+            continue
         axes.axvspan(left, right, color=_GAP, alpha=0.75, zorder=0.4, linewidth=0)
         middle = (left + right) / 2
         axes.annotate(
             "no data",
-            (middle, 0.97),
+            (middle, 0.5),
             xycoords=("data", "axes fraction"),
             ha="center",
-            va="top",
+            va="center",
             fontsize=8,
             color=_INK,
             rotation=90,

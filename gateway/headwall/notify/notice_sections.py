@@ -60,7 +60,7 @@ def inactive_site(look: Lookup, fact: InactiveSiteStorm) -> Section:
         ),
         steps=(
             f"Check the site's status for {short(fact.crossing_us, zone)}.",
-            "If the site was active, have its dated status corrected in the registry; the storm is then judged again.",
+            "If the site was active, have its dated status corrected in the registry.",
         ),
         blocks=(
             _storm_block(look, fact, fact.storm, fact.crossing_us),
@@ -191,4 +191,4 @@ def _rule_block(look: Lookup, municipality: str, provision: str) -> Block:
 
 
 def _reference(look: Lookup, what: str) -> Block:
-    return Block("Reference", (row("Reference", what, f"ledger {look.ledger.id}"),))
+    return Block("Reference", (row("Matter", what), row("Ledger", look.ledger.id)))

@@ -70,7 +70,8 @@ def underline(text: str, mark: str) -> str:
 def line_html(line: str) -> Markup:
     """One line, escaped, with commands set as such and addresses, links and phone numbers to touch."""
     if is_command(line):
-        return Markup('<code class="cmd">{}</code>').format(line)
+        words = Markup(" ").join(Markup("<span>{}</span>").format(word) for word in line.split(" "))
+        return Markup('<code class="cmd">{}</code>').format(words)
     return Markup(_LINKS.sub(_link, str(escape(line))))  # the pattern meets no character that escape() writes
 
 

@@ -27,6 +27,7 @@ _GONE = {
     "site": "the site was not active, or had another gauge, when the depth was reached",
     "merged": "its storm turned out to be one with an earlier storm",
 }
+_CLOSE = "Close the duty when the report has come in (below). It stays open until a named person does."
 
 
 class StormSection:
@@ -147,11 +148,12 @@ class StormSection:
     def _what_happened(self) -> str:
         one = self._one
         depth = wording.depth(one.storm.depth_in, one.storm.depth_mm)
-        end = "in all, the storm is over" if one.storm.ended else "so far"
+        fell, over = ("fell", "; the storm is over") if one.storm.ended else ("has fallen so far", "")
+        by, reached = wording.first_upper(_FIRED.get(one.fired_by, one.fired_by)), short(one.crossing_us, self._zone)
+        judged = "had been judged to reach" if one.trigger_gone else "reached"
         return (
-            f"{depth} of rain {end}, at the gauge “{self._look.gauge_place(one.datastream)}”. "
-            f"{wording.first_upper(_FIRED.get(one.fired_by, one.fired_by))} reached {self._trigger_text()} on "
-            f"{short(one.crossing_us, self._zone)}."
+            f"{depth} of rain {fell} at the gauge “{self._look.gauge_place(one.datastream)}”{over}. "
+            f"{by} {judged} {self._trigger_text()} on {reached}."
         )
 
     def _trigger_text(self) -> str:
@@ -191,17 +193,18 @@ class StormSection:
         return lines
 
     def _steps(self) -> list[str]:
+        if self._one.trigger_gone:
+            return ["Look at what the gauge shows now, and decide whether the report is still to be made.", _CLOSE]
         asked = wording.listed(self._to_call(), "or") or "the developer or the trained contractor (see the site's file)"
         report = "the inspection report" if len(self._duties) == 1 else "the inspection reports, one a site"
-        steps = [f"Call {asked} and ask for {report}, {self._due_words()} {short(self._one.due_us, self._zone)}."]
+        steps = [f"Call {asked} and ask for {report}; {self._due_words()} {short(self._one.due_us, self._zone)}."]
         if self._provision is not None:
             contains = wording.listed(self._provision.report_contains)
             steps.append(f"It has to contain {contains}.")
             goes = f"It goes to {self._provision.owed_to}"
             copies = wording.listed(self._provision.copied_to)
             steps.append(f"{goes} and is copied to {copies}." if copies else f"{goes}.")
-        steps.append("Close the duty when the report has come in (below). It stays open until a named person does.")
-        return steps
+        return [*steps, _CLOSE]
 
     def _to_call(self) -> list[str]:
         found = {
