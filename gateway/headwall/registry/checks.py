@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from headwall.errors import ConfigurationError, InputError
+from headwall.law.profile import load_profile
 from headwall.registry.model import Dated, Municipality, Node, Person, RegistryFile, Site
-from headwall.registry.spans import Span, span_of
-
-E = TypeVar("E", bound=Dated)
+from headwall.registry.spans import span_of
 
 
 def faults_of(file: RegistryFile) -> list[str]:
@@ -23,8 +21,10 @@ def faults_of(file: RegistryFile) -> list[str]:
     _check_duplicates(file, faults)
     zones = _zones(file.municipalities, faults)
     for municipality in file.municipalities:
-        if not (files("headwall.law") / "profiles" / f"{municipality.profile}.toml").is_file():
-            faults.append(f"municipality {municipality.id}: no profile {municipality.profile!r} in law/profiles")
+        try:
+            load_profile(municipality.profile)
+        except ConfigurationError as error:
+            faults.extend(f"municipality {municipality.id}, {error.source}: {fault}" for fault in error.faults)
     context = _Context(file, zones, faults)
     for person in file.people:
         context.check_person(person)
@@ -72,47 +72,45 @@ class _Context:
         self._default_zone = zones[file.municipalities[0].id]
 
     def check_person(self, person: Person) -> None:
-        groups: dict[str, list[Span[Dated]]] = defaultdict(list)
+        groups: dict[tuple[str, str | None], list[Dated]] = defaultdict(list)
         for role in person.roles:
-            where = f"person {person.id}, role {role.role}"
-            zone = self._zone(role.municipality, where)
             if role.role == "smo" and role.municipality is None:
-                self._faults.append(f"{where}: needs `municipality`")
-            groups[f"{where} in {role.municipality}"].append(span_of(role, zone))
-        self._check_groups(groups)
+                self._faults.append(f"person {person.id}, role smo: needs `municipality`")
+            groups[role.role, role.municipality].append(role)
+        for (name, municipality), roles in groups.items():
+            where = f"person {person.id}, role {name}" + (f" in {municipality}" if municipality else "")
+            self._check_periods(roles, self._zone(municipality, where), where)
 
     def check_node(self, node: Node) -> None:
         where = f"node {node.id}"
         zone = self._zone(node.municipality, where)
         self._check_person_exists(node.installer, f"{where}, installer")
-        self._check_periods([span_of(node, zone)], where)
-        groups: dict[str, list[Span[Dated]]] = defaultdict(list)
+        self._check_periods([node], zone, where)
+        groups: dict[str, list[Dated]] = defaultdict(list)
         for stream in node.datastreams:
             name = f"{where}, datastream {stream.name}"
-            groups[name].append(span_of(stream, zone))
+            groups[name].append(stream)
             if stream.quantity == "tips" and stream.tip is None:
                 self._faults.append(f'{name}: needs `tip`, the depth of one tip, e.g. tip = "0.01 in"')
             if not stream.name.endswith(f".{stream.quantity}"):
                 self._faults.append(f"{name}: the name must end in its quantity, .{stream.quantity}")
-        self._check_groups(groups)
+        self._check_groups(groups, zone)
 
     def check_site(self, site: Site) -> None:
         where = f"site {site.id}"
         zone = self._zone(site.municipality, where)
         if not site.status:
             self._faults.append(f"{where}: needs at least one status with `from` and `by`")
-        self._check_groups({f"{where}, status": [span_of(entry, zone) for entry in site.status]})
-        people: dict[str, list[Span[Dated]]] = defaultdict(list)
+        self._check_periods(site.status, zone, f"{where}, status")
+        groups: dict[str, list[Dated]] = defaultdict(list)
         for part in site.people:
             self._check_person_exists(part.person, f"{where}, {part.role}")
-            people[f"{where}, {part.role} {part.person}"].append(span_of(part, zone))
-        gauges: dict[str, list[Span[Dated]]] = defaultdict(list)
+            groups[f"{where}, {part.role} {part.person}"].append(part)
         for gauge in site.gauges:
             if gauge.datastream not in self._streams:
                 self._faults.append(f"{where}: no datastream {gauge.datastream!r} on any node")
-            gauges[f"{where}, gauge {gauge.datastream}"].append(span_of(gauge, zone))
-        self._check_groups(people)
-        self._check_groups(gauges)
+            groups[f"{where}, gauge {gauge.datastream}"].append(gauge)
+        self._check_groups(groups, zone)
 
     def _zone(self, municipality: str | None, where: str) -> ZoneInfo:
         if municipality is None:
@@ -127,14 +125,22 @@ class _Context:
         if person not in self._people:
             self._faults.append(f"{where}: no person {person!r} under [[people]]")
 
-    def _check_groups(self, groups: dict[str, list[Span[E]]]) -> None:
-        for where, spans in groups.items():
-            self._check_periods(spans, where)
+    def _check_groups(self, groups: Mapping[str, Sequence[Dated]], zone: ZoneInfo) -> None:
+        for where, entries in groups.items():
+            self._check_periods(entries, zone, where)
 
-    def _check_periods(self, spans: list[Span[E]], where: str) -> None:
-        for span in spans:
+    def _check_periods(self, entries: Sequence[Dated], zone: ZoneInfo, where: str) -> None:
+        """Each period must have a length, and no two may overlap."""
+        spans = []
+        for entry in entries:
+            try:
+                span = span_of(entry, zone)
+            except InputError as error:
+                self._faults.append(f"{where}: {error}")
+                continue
             if span.end_us is not None and span.end_us <= span.start_us:
-                self._faults.append(f"{where}: `to` {span.entry.valid_to} is not after `from` {span.entry.valid_from}")
+                self._faults.append(f"{where}: `to` {entry.valid_to} is not after `from` {entry.valid_from}")
+            spans.append(span)
         for one, other in combinations(spans, 2):
             if one.overlaps(other):
                 self._faults.append(

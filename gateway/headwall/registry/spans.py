@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date, datetime
 from typing import Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from headwall.clock import to_us
+from headwall.law import localtime
 from headwall.registry.model import Dated
 
 E = TypeVar("E", bound=Dated)
@@ -38,10 +39,13 @@ def span_of(entry: E, zone: ZoneInfo) -> Span[E]:
 
 
 def instant_us(moment: datetime | date, zone: ZoneInfo) -> int:
-    """A date as the instant of its local midnight; a time without an offset is local time in `zone`."""
+    """A date as the instant of its local midnight; a time without an offset is local time in `zone`.
+
+    InputError for a local time that the clocks skip or show twice.
+    """
     if not isinstance(moment, datetime):
-        return to_us(datetime.combine(moment, time(), zone))
-    return to_us(moment if moment.tzinfo is not None else moment.replace(tzinfo=zone))
+        return localtime.midnight_us(moment, zone)
+    return to_us(moment) if moment.tzinfo is not None else localtime.from_local(moment, zone)
 
 
 def in_force(spans: Iterable[Span[E]], at_us: int) -> Iterator[E]:

@@ -1,0 +1,79 @@
+"""What a rule is, and what it is handed at each step.
+
+A rule is a function of the ledger, the dated registry and the dated profiles. What it keeps between steps is a
+cache, which `forget` drops; all it decides goes into the ledger, in the transaction that moves the cursor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import sqlalchemy as sa
+import structlog
+
+from headwall.rules.rain import RainReading
+
+log = structlog.get_logger("rules")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A stretch of one datastream to judge again, because what counts in it has changed."""
+
+    datastream: str
+    start_us: int
+    end_us: int
+
+
+@dataclass
+class Step:
+    """One pass of the engine over new rows of the ledger.
+
+    Attributes:
+        conn: the write transaction; it commits with the cursor.
+        now_us: the gateway's present instant.
+        through: the append position up to which the ledger is read; nothing behind it counts yet.
+        rain: new valid readings of rain gauges by datastream, in append order.
+        again: stretches to judge again (maintenance entered for the past, a clock learned later, a failed site).
+        failures: what raised, by subject; the engine keeps these for the next step and says so.
+    """
+
+    conn: sa.Connection
+    now_us: int
+    through: int
+    rain: dict[str, list[RainReading]] = field(default_factory=dict)
+    again: list[Stretch] = field(default_factory=list)
+    failures: dict[str, tuple[Stretch, str]] = field(default_factory=dict)
+
+    @contextmanager
+    def guarded(self, subject: str, stretch: Stretch) -> Iterator[None]:
+        """Undo and note what raises inside, so that the other subjects are judged all the same.
+
+        A failure of the database itself is not a rule's fault and ends the step.
+        """
+        try:
+            with self.conn.begin_nested():
+                yield
+        except (sa.exc.OperationalError, sa.exc.InterfaceError):
+            raise
+        except Exception as error:
+            log.exception("rule failed", subject=subject, datastream=stretch.datastream)
+            self.failures[subject] = (stretch, f"{type(error).__name__}: {error}")
+
+
+class Rule(Protocol):
+    """One kind of judgement. Called by one thread."""
+
+    name: str
+
+    def judge(self, step: Step) -> None:
+        """Judge what the step brings; also called when an instant named by `next_us` has come."""
+
+    def next_us(self) -> int | None:
+        """When the rule must be called although no reading has come; None: not at all."""
+
+    def forget(self) -> None:
+        """Drop every cache: the step it was built in was rolled back, or another engine has moved the cursor."""

@@ -1,0 +1,274 @@
+"""The rule engine: follows the ledger's append position and lets each rule judge what is new.
+
+What the rules write and the cursor move in one transaction. A rule that raises for one site does not stop the
+others: the site's stretch is kept as an open notice and tried again, and the engine is unhealthy until it succeeds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+
+from headwall.clock import Clock
+from headwall.law.profile import Profile
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.ledger.reads import Reading, readings_after
+from headwall.registry import Registry
+from headwall.rules.base import Rule, Step, Stretch
+from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
+from headwall.rules.node_faults import NodeFaultRule, Report
+from headwall.rules.rain import RainReading, Windows, valid
+from headwall.rules.storm import StormReportRule
+from headwall.settings import RulesSettings
+
+log = structlog.get_logger("rules")
+CURSOR = "rules"
+_MAINTENANCE = "rules.maintenance"
+_FAILED = "rule_failed"
+_RETRY_US = 60_000_000
+#: looked at again after so long even if nobody announced anything: another process may have written
+_POLL_US = 300_000_000
+_N = schema.notices.c
+
+
+class RuleEngine:
+    """Runs the rules of this gateway; `start` and `stop` a thread, or call `step` yourself.
+
+    Args:
+        profiles: by the name that the registry's municipalities give.
+        settings: None for the defaults.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+        clock: Clock,
+        settings: RulesSettings | None = None,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._settings = settings or RulesSettings()
+        self._faults = NodeFaultRule(ledger, registry)
+        silent = SilentGauges()
+        historical_us = int(self._settings.historical_after_days * 86_400_000_000)
+        self._rules: list[Rule] = [
+            GaugeSilentRule(registry, silent, clock.now_us()),  # before the storms, whose gaps it makes known
+            StormReportRule(registry, profiles, silent, historical_us),
+            self._faults,
+        ]
+        self._gauges = {
+            (node.id, stream.name): f"{node.id}/{stream.name}"
+            for node in registry.nodes
+            for stream in node.datastreams
+            if stream.quantity == "tips"
+        }
+        self._pos: int | None = None
+        self._windows: dict[str, Windows] = {}
+        self._windows_through = -1
+        self._failing: dict[str, str] = {}
+        self._retry_us = 0
+        self._outbox: int | None = None
+        self._broken: str | None = None
+        self._wake = ledger.listen()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    # --- the thread ---
+
+    def start(self) -> None:
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="rules", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the step under way and end the thread."""
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def healthy(self) -> str | None:
+        """None, or what is wrong."""
+        if self._broken is not None:
+            return self._broken
+        if self._thread is not None and not self._thread.is_alive():
+            return "the thread has ended"
+        if self._failing:
+            return "; ".join(f"{subject}: {error}" for subject, error in sorted(self._failing.items()))
+        return None
+
+    def report_fault(self, node: str, fault: str, detail: str) -> None:
+        """From any thread: something at a node ("gateway": at this gateway) that a person must mend."""
+        self._faults.report(Report(node, fault, detail))
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wake.clear()
+            try:
+                with self._clock.busy("rules"):
+                    while self.step() and not self._stopping:
+                        pass
+                until_us = self._next_us()
+            except Exception as error:
+                self._broken = f"{type(error).__name__}: {error}"
+                log.exception("step failed; tried again")
+                until_us = self._clock.now_us() + _RETRY_US
+            if not self._stopping:
+                self._clock.wait(self._wake, until_us)
+
+    def _next_us(self) -> int:
+        named = [rule.next_us() for rule in self._rules]
+        instants = [self._clock.now_us() + _POLL_US, *(each for each in named if each is not None)]
+        if self._failing:
+            instants.append(self._retry_us)
+        return min(instants)
+
+    # --- one step ---
+
+    def step(self) -> int:
+        """Judge the next readings, at most a batch, and what timers and persons have brought; returns how many."""
+        try:
+            with self._ledger.begin() as conn:
+                pos = self._lock_cursor(conn)
+                if pos != self._pos:
+                    self._forget()  # the first step, or another process has gone on
+                readings = readings_after(conn, pos, self._settings.batch_readings)
+                through = readings[-1].pos if readings else pos
+                step = Step(conn, self._clock.now_us(), through)
+                retried = self._gather(step, readings)
+                for rule in self._rules:
+                    self._judge(rule, step)
+                failing = self._note_failures(step, retried)
+                outbox = conn.execute(sa.select(sa.func.max(schema.outbox.c.id))).scalar()
+                if through != pos:
+                    self._ledger.set_cursor(conn, CURSOR, through)
+        except BaseException:
+            self._pos = None
+            raise
+        self._pos, self._failing, self._broken = through, failing, None
+        if outbox != self._outbox:
+            self._outbox = outbox
+            self._ledger.announce()
+        return len(readings)
+
+    def _lock_cursor(self, conn: sa.Connection) -> int:
+        """This follower's position; other engines on the same ledger wait until the step commits."""
+        table = schema.cursors
+        conn.execute(table.update().where(table.c.name == CURSOR).values(pos=table.c.pos))
+        return self._ledger.cursor(conn, CURSOR)
+
+    def _forget(self) -> None:
+        for rule in self._rules:
+            rule.forget()
+        self._windows_through = -1
+        self._retry_us = 0
+
+    def _gather(self, step: Step, readings: list[Reading]) -> set[str]:
+        """Fill the step; returns the keys of failures that are tried again."""
+        self._look_at_maintenance(step)
+        rain: dict[str, list[RainReading]] = defaultdict(list)
+        none: Windows = []
+        for reading in readings:
+            datastream = self._gauges.get((reading.node, reading.stream))
+            if datastream is None:
+                continue
+            judged = valid(reading, self._windows.get(reading.node, none))
+            if judged is not None:
+                rain[datastream].append(judged)
+        step.rain = dict(rain)
+        return self._retry(step)
+
+    def _look_at_maintenance(self, step: Step) -> None:
+        """Know every window; one that is new to the rules makes its stretch judged again."""
+        table = schema.maintenance.c
+        newest = step.conn.execute(sa.select(sa.func.max(table.id))).scalar() or 0
+        if newest == self._windows_through:
+            return
+        judged = self._ledger.cursor(step.conn, _MAINTENANCE)
+        windows: dict[str, Windows] = defaultdict(list)
+        for number, node, start_us, end_us in step.conn.execute(
+            sa.select(table.id, table.node, table.start_us, table.end_us).order_by(table.id)
+        ):
+            windows[node].append((start_us, end_us))
+            if number > judged:
+                step.again += [
+                    Stretch(name, start_us, end_us) for (owner, _), name in self._gauges.items() if owner == node
+                ]
+        if newest != judged:
+            self._ledger.set_cursor(step.conn, _MAINTENANCE, newest)
+        self._windows, self._windows_through = dict(windows), newest
+
+    def _judge(self, rule: Rule, step: Step) -> None:
+        try:
+            with step.conn.begin_nested():
+                rule.judge(step)
+        except (sa.exc.OperationalError, sa.exc.InterfaceError):
+            raise
+        except Exception as error:
+            log.exception("rule failed", rule=rule.name)
+            rule.forget()
+            for name, readings in step.rain.items():
+                times = [reading.time_us for reading in readings]
+                stretch = Stretch(name, min(times), max(times))
+                step.failures[f"rule {rule.name}, {name}"] = (stretch, f"{type(error).__name__}: {error}")
+            if not step.rain:
+                self._broken_rule(step, rule, error)
+
+    def _broken_rule(self, step: Step, rule: Rule, error: Exception) -> None:
+        stretch = Stretch("", step.now_us, step.now_us)
+        step.failures[f"rule {rule.name}"] = (stretch, f"{type(error).__name__}: {error}")
+
+    # --- failures ---
+
+    def _retry(self, step: Step) -> set[str]:
+        if step.now_us < self._retry_us:
+            return set()
+        retried = set()
+        for key, body in _open_failures(step.conn):
+            retried.add(key)
+            if body["datastream"]:
+                step.again.append(Stretch(body["datastream"], body["start_us"], body["end_us"]))
+        return retried
+
+    def _note_failures(self, step: Step, retried: set[str]) -> dict[str, str]:
+        """Keep what failed, close what was tried again and did not; returns every failure that stands."""
+        open_now = dict(_open_failures(step.conn))
+        for subject, (stretch, error) in step.failures.items():
+            key = f"{_FAILED}/{subject}"
+            before = open_now.get(key, {"start_us": stretch.start_us, "end_us": stretch.end_us})
+            body = {
+                "subject": subject,
+                "datastream": stretch.datastream,
+                "start_us": min(stretch.start_us, before["start_us"]),
+                "end_us": max(stretch.end_us, before["end_us"]),
+                "error": error,
+            }
+            _store_failure(step, key, subject, body)
+            open_now[key] = body
+        for key in retried - {f"{_FAILED}/{subject}" for subject in step.failures}:
+            step.conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=step.now_us))
+            open_now.pop(key, None)
+        self._retry_us = step.now_us + _RETRY_US if open_now else 0
+        return {body["subject"]: body["error"] for body in open_now.values()}
+
+
+def _open_failures(conn: sa.Connection) -> list[tuple[str, dict[str, Any]]]:
+    query = sa.select(_N.key, _N.body).where(_N.kind == _FAILED, _N.closed_us.is_(None))
+    return [(key, body) for key, body in conn.execute(query)]
+
+
+def _store_failure(step: Step, key: str, subject: str, body: dict[str, Any]) -> None:
+    if step.conn.execute(schema.notices.update().where(_N.key == key).values(body=body, closed_us=None)).rowcount:
+        return
+    values = {"kind": _FAILED, "subject": subject, "key": key, "body": body, "opened_us": step.now_us}
+    step.conn.execute(schema.notices.insert().values(**values))

@@ -1,0 +1,188 @@
+"""The rain of one gauge in order of time, folded into storms under one provision: what is kept between steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headwall.hydrology.intensity import MINUTE_US, peak_mm_h, rounded_mm_h
+from headwall.hydrology.storms import Storm, StormRule, StormState, Trigger
+from headwall.law.profile import Provision, StormNumbers
+from headwall.rules.facts import Gap, StormSummary
+from headwall.rules.rain import RainReading
+from headwall.units import Depth, parse_depth, quanta_to_reach
+
+_PEAK_US = 15 * MINUTE_US
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a provision from one instant up to, not including, another: they judge storms begun then."""
+
+    start_us: int
+    end_us: int | None
+    values: StormNumbers
+    rule: StormRule  # its depth is set for a gauge's tip when a spell begins
+
+
+@dataclass(frozen=True)
+class JudgedStorm:
+    """A storm as it stands now, and what the provision makes of it.
+
+    Attributes:
+        amount, tip: what fell, in tips of so much.
+        rain: its tips, (instant, count).
+        ended: the minimum inter-event time has passed without rain, and the gauge has spoken since.
+        trigger: the first reading of the storm that reached the depth; None if none has.
+        near: it ended below the depth, but not below the near mark, and nothing triggered.
+        gaps: stretches without valid data that touch it, within the inter-event time of either side.
+        imported: the rain at the crossing (without one, any of it) came by import.
+    """
+
+    start_us: int
+    end_us: int
+    amount: int
+    tip: Depth
+    rain: tuple[tuple[int, int], ...]
+    ended: bool
+    trigger: Trigger | None
+    near: bool
+    numbers: StormNumbers
+    counted_from_us: int
+    gaps: tuple[Gap, ...]
+    imported: bool
+
+    def summary(self) -> StormSummary:
+        depth, peak = self.tip * self.amount, peak_mm_h(self.rain, _PEAK_US, self.tip)
+        return StormSummary(
+            self.start_us,
+            self.end_us,
+            self.ended,
+            depth.text_mm,
+            depth.text_in,
+            None if peak is None else rounded_mm_h(peak),
+        )
+
+
+@dataclass
+class _Fold:
+    """Storms of one wet spell under one set of numbers."""
+
+    numbers: Numbers
+    state: StormState
+    storms: list[Storm] = field(default_factory=list)
+    triggers: dict[int, Trigger] = field(default_factory=dict)  # by start of the storm; its first one
+
+    def add(self, time_us: int, tips: int) -> None:
+        step = self.state.add(time_us, tips)
+        storm = self.state.storm
+        assert storm is not None  # tips > 0 always make one
+        if not self.storms or self.storms[-1] is not storm:
+            self.storms.append(storm)
+        if step.trigger:
+            self.triggers.setdefault(storm.start_us, step.trigger)
+
+
+@dataclass
+class _WetSpell:
+    tip: Depth
+    folds: list[_Fold]
+    rain: list[RainReading] = field(default_factory=list)
+
+    def add(self, reading: RainReading) -> None:
+        self.rain.append(reading)
+        for fold in self.folds:
+            fold.add(reading.time_us, reading.tips)
+
+
+class RainLine:
+    """Takes valid readings in order of time; keeps the wet spell that goes on, and those not settled yet."""
+
+    def __init__(self, provision: Provision, numbers: list[Numbers], silent_after_us: int) -> None:
+        self.provision = provision
+        self.last_us: int | None = None
+        self._numbers = numbers
+        self._silent_after_us = silent_after_us
+        self._spells: list[_WetSpell] = []
+        self._gaps: list[Gap] = []
+        self.memory_us = max(each.rule.memory_us for each in numbers)
+
+    @property
+    def first_us(self) -> int | None:
+        """The first rain of the oldest spell kept."""
+        return self._spells[0].rain[0].time_us if self._spells else None
+
+    def add(self, reading: RainReading, tip: Depth) -> None:
+        """Take the next reading; `tip` is the depth of one tip at its time."""
+        if self.last_us is not None and reading.time_us - self.last_us > self._silent_after_us:
+            self._gaps.append(Gap(self.last_us, reading.time_us))
+        self.last_us = reading.time_us
+        if reading.tips == 0:
+            return
+        if not self._spells or reading.time_us - self._spells[-1].rain[-1].time_us >= self.memory_us:
+            self._spells.append(self._begin(reading.time_us, tip))
+        self._spells[-1].add(reading)
+
+    def _begin(self, at_us: int, tip: Depth) -> _WetSpell:
+        folds = []
+        for numbers in self._numbers:
+            if numbers.end_us is None or numbers.end_us > at_us:
+                rule = numbers.rule
+                depth = quanta_to_reach(parse_depth(numbers.values.depth), tip)
+                folds.append(_Fold(numbers, StormState(StormRule(depth, rule.day_bounds, rule.window, rule.mit_us))))
+        return _WetSpell(tip, folds)
+
+    def settle(self) -> None:
+        """Forget the spells before the last one, once they are judged."""
+        del self._spells[:-1]
+        if self._spells:
+            oldest_us = self._spells[0].rain[0].time_us - self.memory_us
+            self._gaps = [gap for gap in self._gaps if gap.end_us is None or gap.end_us >= oldest_us]
+
+    def storms(self, silent_since_us: int | None = None) -> list[JudgedStorm]:
+        """Every storm kept, in order of time. `silent_since_us`: last valid reading of a gauge that is silent now."""
+        gaps = [*self._gaps, *([Gap(silent_since_us, None)] if silent_since_us is not None else [])]
+        found = [
+            self._judged(spell, fold, storm, gaps)
+            for spell in self._spells
+            for fold in spell.folds
+            for storm in fold.storms
+            if fold.numbers.start_us <= storm.start_us
+            and (fold.numbers.end_us is None or storm.start_us < fold.numbers.end_us)
+        ]
+        return sorted(found, key=lambda storm: storm.start_us)
+
+    def _judged(self, spell: _WetSpell, fold: _Fold, storm: Storm, gaps: list[Gap]) -> JudgedStorm:
+        assert self.last_us is not None
+        rule, trigger = fold.state.rule, fold.triggers.get(storm.start_us)
+        ended = storm.ended(self.last_us, rule)
+        near_tips = quanta_to_reach(parse_depth(fold.numbers.values.near), spell.tip)
+        rain = [reading for reading in spell.rain if storm.start_us <= reading.time_us <= storm.end_us]
+        return JudgedStorm(
+            storm.start_us,
+            storm.end_us,
+            storm.amount,
+            spell.tip,
+            tuple((reading.time_us, reading.tips) for reading in rain),
+            ended,
+            trigger,
+            ended and trigger is None and near_tips <= storm.amount < rule.depth,
+            fold.numbers.values,
+            _counted_from(storm, trigger, rule),
+            tuple(gap for gap in gaps if _touches(gap, storm, rule.mit_us)),
+            any(r.imported for r in rain if trigger is None or r.time_us == trigger.time_us),
+        )
+
+
+def _counted_from(storm: Storm, trigger: Trigger | None, rule: StormRule) -> int:
+    """The earliest instant whose rain the trigger counted."""
+    if trigger is None or trigger.reading == "event":
+        return storm.start_us
+    if trigger.reading == "day":
+        return rule.day_bounds(trigger.time_us)[0]
+    return trigger.time_us - 24 * 60 * MINUTE_US
+
+
+def _touches(gap: Gap, storm: Storm, mit_us: int) -> bool:
+    """Whether rain in the gap could have belonged to the storm."""
+    begins_in_time = gap.start_us <= storm.end_us + mit_us
+    return begins_in_time and (gap.end_us is None or gap.end_us >= storm.start_us - mit_us)

@@ -1,0 +1,100 @@
+"""Telling people: who is told of a fact, and the outbox rows that make sure it is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+import sqlalchemy as sa
+import structlog
+
+from headwall.ledger import schema
+from headwall.registry import Registry
+from headwall.registry.model import Person
+from headwall.rules.facts import Fact, StormDuty, to_body
+
+log = structlog.get_logger("rules")
+_O = schema.outbox.c
+
+
+def accepted(conn: sa.Connection, datastream: str) -> bool:
+    """Whether a named person has taken the datastream out of commissioning."""
+    node, _, stream = datastream.partition("/")
+    table = schema.acceptances.c
+    return conn.execute(sa.select(table.id).where(table.node == node, table.stream == stream)).first() is not None
+
+
+def to_be_told(conn: sa.Connection, registry: Registry, datastream: str, municipality: str, at_us: int) -> list[Person]:
+    """Who is told what a gauge showed: its installer until it is accepted, then the officers in office.
+
+    Where a municipality has no officer, its operators and the installer are told rather than nobody.
+    """
+    installer = registry.installer_of(datastream.partition("/")[0])
+    if not accepted(conn, datastream):
+        return [installer] if installer else []
+    officers = registry.officers(municipality, at_us)
+    if officers:
+        return officers
+    log.error("no officer in office", municipality=municipality, remedy="add a person with role smo to the registry")
+    others = [*registry.operators(municipality, at_us), *([installer] if installer else [])]
+    return list({person.id: person for person in others}.values())
+
+
+def tell(
+    conn: sa.Connection, key: str, fact: Fact, people: Sequence[Person], how: Literal["now", "digest"], now_us: int
+) -> None:
+    """One outbox row for each person who has none for this key yet."""
+    known = set(conn.execute(sa.select(_O.person).where(_O.fact == key)).scalars())
+    for person in people:
+        if person.id not in known:
+            _insert(conn, key, fact, person.id, how, now_us)
+
+
+def withdraw(conn: sa.Connection, key: str) -> None:
+    """Take back what no mail carries yet, since it no longer holds."""
+    conn.execute(schema.outbox.delete().where(_O.fact == key, _O.mail.is_(None)))
+
+
+def tell_duty(conn: sa.Connection, duty: StormDuty, people: Sequence[Person], now_us: int) -> None:
+    """Tell a duty, or correct what was told of it.
+
+    A person who has had no mail about the duty gets it as it is now. One who has is told again only if the due
+    time, or whether the duty's trigger still stands, differs from the last mail, with what that mail said.
+    """
+    for person in people:
+        rows = _rows_about(conn, duty.duty, person.id)
+        for row in rows:
+            if row.mail is None:
+                conn.execute(schema.outbox.delete().where(_O.id == row.id))
+        told = next((row.body for row in reversed(rows) if row.mail is not None), None)
+        fact = _first_told(duty) if told is None else _correction(duty, told)
+        if fact is not None:
+            _insert(conn, f"duty/{duty.duty}/{duty.version}", fact, person.id, "now", now_us)
+
+
+def _rows_about(conn: sa.Connection, duty: int, person: str) -> Sequence[Any]:
+    query = sa.select(_O.id, _O.mail, _O.body).where(_O.fact.startswith(f"duty/{duty}/"), _O.person == person)
+    return conn.execute(query.order_by(_O.id)).all()
+
+
+def _first_told(duty: StormDuty) -> StormDuty | None:
+    return None if duty.trigger_gone else duty  # nobody has heard of it, so there is nothing to take back
+
+
+def _correction(duty: StormDuty, told: dict[str, Any]) -> StormDuty | None:
+    before = msgspec.convert(told, StormDuty)
+    if before.due_us == duty.due_us and before.trigger_gone == duty.trigger_gone:
+        return None
+    return msgspec.structs.replace(duty, previous_due_us=before.due_us, previous_depth_in=before.storm.depth_in)
+
+
+def _insert(conn: sa.Connection, key: str, fact: Fact, person: str, how: str, now_us: int) -> None:
+    row = {"fact": key, "kind": _kind(fact), "person": person, "how": how, "body": to_body(fact), "at_us": now_us}
+    conn.execute(schema.outbox.insert().values(**row))
+
+
+def _kind(fact: Fact) -> str:
+    tag = type(fact).__struct_config__.tag
+    assert isinstance(tag, str)
+    return tag

@@ -1,0 +1,224 @@
+"""A village for the tests of rules: registry, ledger, a clock that the test sets, and rain put in by hand."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from headwall.clock import BusyContext, to_us
+from headwall.law.profile import load_profile
+from headwall.ledger import schema
+from headwall.ledger.append import NewReading, append_readings
+from headwall.ledger.ledger import Ledger
+from headwall.registry import Registry, load_registry
+from headwall.rules import duties
+from headwall.rules.engine import RuleEngine
+from headwall.rules.facts import Fact, from_body
+from headwall.settings import RulesSettings
+
+MINUTE = 60_000_000
+HOUR = 60 * MINUTE
+GAUGE = "board-a/rain.tips"
+JID = "00000000000000aa"
+
+_REGISTRY = """
+[[municipalities]]
+id = "elmsford"
+name = "Village of Elmsford"
+profile = "elmsford"
+time_zone = "America/New_York"
+
+[[people]]
+id = "officer"
+name = "Olive Officer"
+email = "officer@village.example"
+roles = [{{ role = "smo", municipality = "elmsford", from = 2020-01-01 }}]
+
+[[people]]
+id = "installer"
+name = "Ivan Installer"
+email = "installer@gauges.example"
+
+[[people]]
+id = "builder"
+name = "Bella Builder"
+email = "builder@site.example"
+
+[[nodes]]
+id = "board-a"
+mac = "240ac400000a"
+place = "north gate"
+legal_basis = "consent"
+legal_reference = "letter"
+installer = "installer"
+from = 2020-01-01
+
+[[nodes.datastreams]]
+name = "rain.tips"
+quantity = "tips"
+tip = "{tip}"
+from = 2020-01-01
+
+[[sites]]
+id = "yard"
+kind = "construction"
+name = "Yard"
+place = "1 Main Street"
+municipality = "elmsford"
+status = {status}
+people = [{{ person = "builder", role = "developer", from = 2020-01-01 }}]
+gauges = [{{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01 }}]
+{more}
+"""
+ACTIVE = '[{ status = "active", from = 2020-01-01, by = "Olive Officer" }]'
+
+
+class SetClock:
+    """A clock that stands until the test moves it."""
+
+    def __init__(self, now_us: int) -> None:
+        self.now = now_us
+
+    def now_us(self) -> int:
+        return self.now
+
+    def wait(self, wake: threading.Event, until_us: int | None) -> bool:
+        return wake.wait(0.01) or (until_us is None or until_us > self.now)
+
+    def busy(self, what: str) -> BusyContext:  # noqa: ARG002
+        return nullcontext()
+
+
+def at(text: str) -> int:
+    """The instant of a UTC time such as "2026-06-10 12:00"."""
+    return to_us(datetime.fromisoformat(text).replace(tzinfo=UTC))
+
+
+def make_registry(folder: Path, *, tip: str = "0.01 in", status: str = ACTIVE, more: str = "") -> Registry:
+    path = folder / "registry.toml"
+    path.write_text(_REGISTRY.format(tip=tip, status=status, more=more), "utf-8")
+    return load_registry(path)
+
+
+class House:
+    """One ledger with its rule engine."""
+
+    def __init__(self, registry: Registry, now_us: int, *, accepted: bool = True, batch: int = 5000) -> None:
+        self.registry = registry
+        self.clock = SetClock(now_us)
+        self.ledger = Ledger.open("sqlite://")
+        self._batch = batch
+        self.engine = self.new_engine()
+        self._seq = 0
+        if accepted:
+            self.accept()
+
+    def new_engine(self) -> RuleEngine:
+        """Another engine on the same ledger: what a restart makes."""
+        profiles = {m.profile: load_profile(m.profile) for m in self.registry.municipalities}
+        settings = RulesSettings(batch_readings=self._batch)
+        self.engine = RuleEngine(self.ledger, self.registry, profiles, self.clock, settings)
+        return self.engine
+
+    def close(self) -> None:
+        self.ledger.close()
+
+    def accept(self) -> None:
+        with self.ledger.begin() as conn:
+            conn.execute(schema.acceptances.insert().values(node="board-a", stream="rain.tips", by="Olive", at_us=0))
+
+    def put(self, *readings: tuple[int, float | None], **fields: Any) -> None:
+        """Readings (time, value) as they arrive."""
+        rows = [self.reading(time_us, value, **fields) for time_us, value in readings]
+        with self.ledger.begin() as conn:
+            append_readings(self.ledger, conn, rows)
+
+    def reading(self, time_us: int | None, value: float | None, /, **fields: Any) -> NewReading:
+        self._seq += 1
+        given: dict[str, Any] = {
+            "node": "board-a",
+            "jid": JID,
+            "seq": self._seq,
+            "stream": "rain.tips",
+            "time_us": time_us,
+            "boot": None,
+            "uptime_ms": None,
+            "value": value,
+            "total": None,
+            "null_reason": "fault" if value is None else None,
+            "quality": 1,
+            "quarantine": None,
+            "source": "node",
+            "received_us": self.clock.now,
+        }
+        return NewReading(**{**given, **fields})
+
+    def rain(self, start_us: int, tips: int, every_us: int = MINUTE, **fields: Any) -> int:
+        """`tips` single tips; returns the time of the last."""
+        times = [start_us + n * every_us for n in range(tips)]
+        self.put(*((time_us, 1) for time_us in times), **fields)
+        return times[-1]
+
+    def judge(self, now_us: int | None = None) -> None:
+        """Let the engine take all there is, at an instant."""
+        if now_us is not None:
+            self.clock.now = now_us
+        while self.engine.step():
+            pass
+
+    def alive(self, start_us: int, end_us: int, every_us: int = 15 * MINUTE) -> None:
+        """Zero reports."""
+        self.put(*((time_us, 0) for time_us in range(start_us, end_us + 1, every_us)))
+
+    # --- what came of it ---
+
+    def duties(self, *, everything: bool = False) -> list[duties.Duty]:
+        with self.ledger.read() as conn:
+            return duties.listed(conn, everything=everything)
+
+    def outbox(self) -> list[tuple[str, str, str, Fact]]:
+        """(fact key, person, how, fact) in order."""
+        table = schema.outbox.c
+        query = sa.select(table.fact, table.person, table.how, table.body).order_by(table.id)
+        with self.ledger.read() as conn:
+            return [(key, person, how, from_body(body)) for key, person, how, body in conn.execute(query)]
+
+    def mail_everything(self) -> None:
+        """As if a mail carried all that waits."""
+        with self.ledger.begin() as conn:
+            conn.execute(schema.outbox.update().where(schema.outbox.c.mail.is_(None)).values(mail=1))
+
+    def notices(self, kind: str) -> Sequence[Any]:
+        table = schema.notices.c
+        with self.ledger.read() as conn:
+            return conn.execute(sa.select(table).where(table.kind == kind).order_by(table.id)).all()
+
+    def records(self) -> list[str]:
+        with self.ledger.read() as conn:
+            return list(conn.execute(sa.select(schema.records.c.kind).order_by(schema.records.c.n)).scalars())
+
+
+def content(found: Iterable[duties.Duty]) -> list[dict[str, Any]]:
+    """Duties by what they say, whatever their numbers and versions: for comparing two ways to the same end."""
+    kept = []
+    for duty in found:
+        body = duty.body
+        kept.append(
+            {
+                "state": duty.state,
+                "site": body.site,
+                "storm": body.storm,
+                "fired_by": body.fired_by,
+                "crossing_us": body.crossing_us,
+                "due_us": body.due_us,
+                "clocks": body.clocks,
+                "gaps": body.gaps,
+            }
+        )
+    return sorted(kept, key=lambda each: each["crossing_us"])
