@@ -19,6 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from headwall.errors import ConfigurationError, InputError
 from headwall.law import localtime
+from headwall.units import parse_depth
 
 Confidence = Literal["P", "X", "S", "C"]
 Window = Literal["cautious", "event", "rolling24h", "day"]
@@ -121,6 +122,9 @@ class Provision(_Table):
         dates = [choice.valid_from for choice in self.choices]
         if dates != sorted(set(dates)):
             raise ValueError(f"{self.id}: choices must stand in order of their dates, one a date")
+        for numbers in (self.storm, *map(self.storm_on, dates)):
+            if parse_depth(numbers.near) >= parse_depth(numbers.depth):
+                raise ValueError(f"{self.id}: near {numbers.near} is not below depth {numbers.depth}")
         return self
 
     @property

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from headwall.clock import to_us
+from headwall.errors import ConfigurationError
+from headwall.law import profile
+from headwall.law.profile import load_profile, parse_profile
+from headwall.units import parse_depth
+
+PROFILES = Path(profile.__file__).parent / "profiles"
+ELMSFORD = (PROFILES / "elmsford.toml").read_text(encoding="utf-8")
+HOUR_US = 3_600_000_000
+
+
+def with_choice(*choices: str) -> profile.Profile:
+    head, state = ELMSFORD.split("[state_permit]")
+    return parse_profile(
+        head + "".join(f"[[provision.choice]]\n{each}\n" for each in choices) + "[state_permit]" + state, "x"
+    )
+
+
+def test_elmsford_asks_for_a_report_within_24_hours_of_half_an_inch() -> None:
+    (provision,) = load_profile("elmsford").in_force("storm_report", to_us(datetime(2026, 6, 10, tzinfo=UTC)))
+    numbers = provision.storm_on(date(2026, 6, 10))
+    assert provision.citation == "§ 288-8A(2)"
+    assert parse_depth(numbers.depth) == parse_depth("12.7 mm")
+    assert parse_depth(numbers.near) == parse_depth("0.45 in")
+    assert (numbers.mit_us, numbers.due_us) == (6 * HOUR_US, 24 * HOUR_US)
+    assert (numbers.window, numbers.clock) == ("cautious", "crossing")
+
+
+def test_elmsfords_section_number_says_that_it_was_counted() -> None:
+    provision = load_profile("elmsford").provisions[0]
+    assert provision.confidence == "S"
+    assert "inferred by counting" in provision.confidence_text
+
+
+def test_elmsford_shows_every_reading_of_the_clock_and_the_seven_day_report() -> None:
+    provision = load_profile("elmsford").provisions[0]
+    assert [reading.clock for reading in provision.shown] == ["first", "crossing", "end"]
+    assert any("seven days" in companion.text for companion in provision.companions)
+
+
+def test_elmsfords_provision_holds_from_its_amendment_on() -> None:
+    elmsford = load_profile("elmsford")
+    before, after = (to_us(datetime(2011, 2, 15, hour, tzinfo=UTC)) for hour in (4, 5))  # midnight there is 05:00Z
+    assert elmsford.in_force("storm_report", before) == []
+    assert len(elmsford.in_force("storm_report", after)) == 1
+
+
+def test_absent_state_permit_is_said() -> None:
+    layer = load_profile("elmsford").state_permit
+    assert layer.notice == layer.absence
+    assert "not judged" in layer.absence
+
+
+def test_entered_state_permit_has_no_absence_to_tell() -> None:
+    entered = load_profile("elmsford").state_permit.model_copy(update={"permit": "a permit"})
+    assert entered.notice is None
+
+
+@pytest.mark.parametrize("name", profile.profile_names())
+def test_no_profile_says_that_no_inspection_is_needed(name: str) -> None:
+    assert not re.search(r"no\s+inspection", (PROFILES / f"{name}.toml").read_text(encoding="utf-8"), re.IGNORECASE)
+
+
+def test_municipalitys_choice_holds_from_its_date_and_keeps_the_rest() -> None:
+    chosen = with_choice('from = 2026-07-01\nby = "A. Counsel, Village Attorney"\nclock = "end"')
+    provision = chosen.provisions[0]
+    assert provision.storm_on(date(2026, 6, 30)) == provision.storm
+    after = provision.storm_on(date(2026, 7, 1))
+    assert (after.clock, after.window, after.depth) == ("end", "cautious", "0.5 in")
+    assert provision.choice_on(date(2026, 6, 30)) is None
+    choice = provision.choice_on(date(2026, 7, 1))
+    assert choice is not None
+    assert choice.by == "A. Counsel, Village Attorney"
+
+
+def test_later_choice_is_laid_over_an_earlier_one() -> None:
+    provision = with_choice(
+        'from = 2026-01-01\nby = "A"\nclock = "end"\nmit = "12 h"', 'from = 2026-02-01\nby = "B"\nclock = "first"'
+    ).provisions[0]
+    numbers = provision.storm_on(date(2026, 3, 1))
+    assert (numbers.clock, numbers.mit_us) == ("first", 12 * HOUR_US)
+
+
+def test_choice_without_a_name_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"choice\.0\.by"):
+        with_choice('from = 2026-07-01\nclock = "end"')
+
+
+def test_choices_out_of_order_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="order of their dates"):
+        with_choice('from = 2026-07-01\nby = "A"', 'from = 2026-06-01\nby = "B"')
+
+
+def test_every_fault_of_a_profile_is_told_at_once() -> None:
+    text = ELMSFORD.replace('depth = "0.5 in"', 'depth = "half an inch"').replace('mit = "6 h"', 'mit = "6"')
+    text = text.replace('confidence = "S"\nsubject', 'confidence = "Q"\nsubject').replace("county = ", "country = ")
+    with pytest.raises(ConfigurationError) as caught:
+        parse_profile(text, "elmsford.toml")
+    told = str(caught.value)
+    assert caught.value.source == "elmsford.toml"
+    for place in ("storm.depth", "storm.mit", "confidence", "county: Field required", "country"):
+        assert place in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('time_zone = "America/New_York"', 'time_zone = "Elmsford"', "time_zone: 'Elmsford' is not a time zone"),
+        ("from = 2011-02-15", "from = 2011-02-15\nto = 2011-02-15", "is not after from"),
+        ('near = "0.45 in"', 'near = "0.6 in"', "near 0.6 in is not below depth 0.5 in"),
+        ("[state_permit]", "[state_permit", "not TOML"),
+    ],
+)
+def test_profile_that_does_not_hold_together_is_refused(old: str, new: str, fault: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(fault)):
+        parse_profile(ELMSFORD.replace(old, new), "x")
+
+
+def test_two_provisions_of_one_id_are_refused() -> None:
+    head, tail = ELMSFORD.split("[[provision]]", 1)
+    body, state = tail.split("[state_permit]")
+    twice = head + "[[provision]]" + body + "[[provision]]" + body + "[state_permit]" + state
+    with pytest.raises(ConfigurationError, match="written twice: elmsford-288-8a2-storm"):
+        parse_profile(twice, "x")
+
+
+@pytest.mark.parametrize("name", ["bronxville", "../elmsford", "", "Elmsford"])
+def test_unknown_profile_is_named_with_those_there_are(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="known are elmsford"):
+        load_profile(name)
+
+
+def test_profile_of_ones_own_is_read_by_its_path(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(ELMSFORD, encoding="utf-8")
+    assert load_profile(str(own)) == load_profile("elmsford")
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        load_profile(str(tmp_path / "none.toml"))
