@@ -2,8 +2,8 @@
 
 import json
 import sys
-from flash import NVS, Flash, Power, PowerCut
 
+from flash import NVS, Flash, Power, PowerCut
 from headwall_node.journal import Journal
 
 UID = b"\x24\x0a\xc4\x00\x00\x01"

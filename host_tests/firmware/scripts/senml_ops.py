@@ -1,0 +1,30 @@
+"""Makes packs as told, one JSON line each way."""
+
+import json
+import sys
+
+from headwall_node.senml import Pack
+
+
+def pack(mac, jid, records, size, most):
+    made = Pack(mac, size, most)
+    made.begin(jid)
+    taken = []
+    for record in records:
+        taken.append(made.add(record))
+        if not taken[-1]:
+            break
+    payload = made.payload()
+    return [payload and bytes(payload).decode(), taken]
+
+
+def raw(mac, jid, record):
+    made = Pack(mac)
+    made.begin(jid)
+    made.raw(record)
+    return bytes(made.payload()).decode()
+
+
+for line in sys.stdin:
+    question = json.loads(line)
+    print(json.dumps({"pack": pack, "raw": raw}[question[0]](*question[1:])))
