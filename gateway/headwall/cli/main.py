@@ -10,7 +10,7 @@ import typer
 from headwall.errors import HeadwallError
 
 #: modules of headwall.cli, in the order of `headwall --help`
-COMMANDS: tuple[str, ...] = ("storms",)
+COMMANDS: tuple[str, ...] = ("storms", "import_rain", "duty", "maintenance", "node")
 
 
 def _build() -> typer.Typer:

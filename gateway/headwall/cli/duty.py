@@ -1,0 +1,126 @@
+"""`headwall duty`: what is due, and how a named person closes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.opened import Opened, named, opened, parse_time
+from headwall.errors import InputError
+from headwall.law import localtime
+from headwall.rules import duties
+from headwall.rules.facts import to_body
+
+By = Annotated[str, typer.Option("--by", help="name of the person who decides")]
+Number = Annotated[int, typer.Argument(metavar="ID", help="number of the duty")]
+_STATES = {"not_needed": "closed as not needed", "received": "report received", "open": "open", "merged": "merged"}
+
+
+def register(app: typer.Typer) -> None:
+    duty = typer.Typer(no_args_is_help=True, help="Reports that are due, and closing them.")
+    duty.command("list")(list_duties)
+    duty.command("received")(received)
+    duty.command("not-needed")(not_needed)
+    app.add_typer(duty, name="duty")
+
+
+def list_duties(
+    config: ConfigOption = DEFAULT_CONFIG,
+    everything: Annotated[bool, typer.Option("--all", help="closed and merged ones too")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """Duties by due time."""
+    with opened(config) as at:
+        with at.ledger.read() as conn:
+            found = duties.listed(conn, everything=everything)
+        if as_json:
+            print(json.dumps([_as_json(duty) for duty in found], indent=2))
+        else:
+            Console().print(_table(found, at))
+
+
+def received(
+    number: Number,
+    by: By,
+    at_time: Annotated[str | None, typer.Option("--at", help="when the report came; default: now")] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Close a duty: its report was received."""
+    with opened(config) as at:
+        now_us = at.clock.now_us()
+        when_us = now_us if at_time is None else parse_time(at_time, at.zone, "--at")
+        if when_us > now_us:
+            raise InputError(f"--at {at_time!r} is in the future; a report cannot have been received yet")
+        _close(at, number, "received", by, when_us, None)
+
+
+def not_needed(
+    number: Number,
+    by: By,
+    reason: Annotated[str, typer.Option("--reason", help="why this person decided so")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Close a duty by a named person's decision, with the reason."""
+    if not reason.strip():
+        raise InputError("--reason must say why; it stands in the log book")
+    with opened(config) as at:
+        _close(at, number, "not_needed", by, at.clock.now_us(), reason.strip())
+
+
+def _close(at: Opened, number: int, state: str, by: str, when_us: int, reason: str | None) -> None:
+    now_us = at.clock.now_us()
+    with at.ledger.begin() as conn:
+        closed = duties.close_duty(conn, number, state, by=named(by), at_us=when_us, now_us=now_us, reason=reason)
+    print(f"Duty {closed.id} ({closed.body.site}): {_STATES[state]}, by {closed.closed_by}, {_when(when_us, at)}.")
+
+
+def _when(instant_us: int, at: Opened) -> str:
+    return localtime.short(instant_us, at.zone)
+
+
+def _table(found: list[duties.Duty], at: Opened) -> Table | str:
+    if not found:
+        return "No duty is open. Gauges that are silent are not dry: see `headwall node list`."
+    table = Table("ID", "Due", "Site", "Storm", "Rain", "Fired at", "State")
+    for duty in found:
+        body = duty.body
+        zone = at.registry.zone(body.municipality)
+        table.add_row(
+            str(duty.id),
+            localtime.short(body.due_us, zone),
+            body.site,
+            localtime.short(body.storm.start_us, zone),
+            f"{body.storm.depth_in} in",
+            localtime.short(body.crossing_us, zone),
+            _state(duty),
+        )
+    return table
+
+
+def _state(duty: duties.Duty) -> str:
+    text = _STATES[duty.state]
+    if duty.merged_into is not None:
+        text += f" into {duty.merged_into}"
+    elif duty.closed_by is not None:
+        text += f", by {duty.closed_by}" + (f": {duty.closed_reason}" if duty.closed_reason else "")
+    elif duty.body.trigger_gone:
+        text += ", trigger no longer stands"
+    return text + (", historical" if duty.historical else "")
+
+
+def _as_json(duty: duties.Duty) -> dict[str, Any]:
+    return {
+        "id": duty.id,
+        "state": duty.state,
+        "historical": duty.historical,
+        "merged_into": duty.merged_into,
+        "closed_by": duty.closed_by,
+        "closed_reason": duty.closed_reason,
+        "closed_us": duty.closed_us,
+        **to_body(duty.body),
+    }

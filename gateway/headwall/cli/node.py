@@ -1,0 +1,77 @@
+"""`headwall node`: the boards of the registry, and taking one out of commissioning."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.opened import Opened, named, opened
+from headwall.law import localtime
+from headwall.ledger import schema
+from headwall.registry.model import Node
+from headwall.rules import duties, log_book
+
+
+def register(app: typer.Typer) -> None:
+    node = typer.Typer(no_args_is_help=True, help="Boards: what they last said, and accepting them.")
+    node.command("list")(list_nodes)
+    node.command("accept")(accept)
+    app.add_typer(node, name="node")
+
+
+def list_nodes(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Every node of the registry with what it last said, and nodes that nobody has claimed."""
+    with opened(config) as at, at.ledger.read() as conn:
+        states = {row.node: row for row in conn.execute(sa.select(schema.node_states))}
+        accepted = {(row.node, row.stream): row for row in conn.execute(sa.select(schema.acceptances))}
+        table = Table("Node", "Place", "Datastream", "Status", "Last data", "Accepted")
+        for node in at.registry.nodes:
+            for stream in node.datastreams:
+                row = accepted.get((node.id, stream.name))
+                taken = f"{row.by}, {localtime.short(row.at_us, at.zone)}" if row else "no: in commissioning"
+                table.add_row(node.id, node.place, stream.name, *_said(states.get(node.id), at), taken)
+        for name in sorted(states.keys() - {node.id for node in at.registry.nodes}):
+            table.add_row(name, "not in the registry", "", "unclaimed", "", "")
+        Console().print(table)
+
+
+def accept(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="node id of the registry")],
+    by: Annotated[str, typer.Option("--by", help="name of the person who accepts it")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Take a node's datastreams out of commissioning: from now on the officer is told what they show."""
+    with opened(config) as at:
+        found, who = at.registry.require_node(node), named(by)
+        with at.ledger.begin() as conn:
+            new = _accept(conn, found, who, at.clock.now_us())
+            waiting = [duty for duty in duties.listed(conn) if duty.body.datastream.startswith(f"{node}/")]
+        print(f"{node}: accepted {', '.join(new)} (by {who})." if new else f"{node}: was accepted before.")
+        if new and waiting:
+            print("Open duties that only the installer was told of, now yours to judge:")
+            for duty in waiting:
+                due = localtime.short(duty.body.due_us, at.registry.zone(duty.body.municipality))
+                print(f"  duty {duty.id}: {duty.body.site}, {duty.body.storm.depth_in} in, due {due}")
+
+
+def _accept(conn: sa.Connection, node: Node, by: str, now_us: int) -> list[str]:
+    table = schema.acceptances
+    known = set(conn.execute(sa.select(table.c.stream).where(table.c.node == node.id)).scalars())
+    new = sorted({stream.name for stream in node.datastreams} - known)
+    for stream in new:
+        conn.execute(table.insert().values(node=node.id, stream=stream, by=by, at_us=now_us))
+        log_book.append(conn, "accepted", by, {"node": node.id, "stream": stream}, now_us)
+    return new
+
+
+def _said(state: Any, at: Opened) -> tuple[str, str]:
+    """Status and last data of a node; a status is only as good as its age."""
+    if state is None:
+        return "never heard", "none"
+    said = f"{state.status}, said {localtime.short(state.received_us, at.zone)}"
+    return said, "none" if state.last_data_us is None else localtime.short(state.last_data_us, at.zone)

@@ -1,0 +1,73 @@
+"""The ledger, registry and clock that a command works on, and times and durations as a person writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from pathlib import Path
+
+from headwall.clock import Clock, to_us
+from headwall.errors import InputError
+from headwall.law import localtime
+from headwall.ledger.ledger import Ledger
+from headwall.ops.sources import open_clock
+from headwall.registry import Registry, load_registry
+from headwall.settings import Settings, load_settings
+
+_DURATION = re.compile(r"(\d{1,4}) ?(m|min|h|d)")
+_UNIT_US = {"m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What most commands need."""
+
+    settings: Settings
+    registry: Registry
+    ledger: Ledger
+    clock: Clock
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone of times that a person writes and reads: the first municipality's."""
+        return self.registry.zone(self.registry.municipalities[0].id)
+
+
+@contextmanager
+def opened(config: Path) -> Iterator[Opened]:
+    """Open what the settings file names; the ledger is closed when the block ends."""
+    settings = load_settings(config)
+    registry = load_registry(settings.registry)
+    clock = open_clock(settings.clock)
+    ledger = Ledger.open(settings.ledger.url)
+    try:
+        yield Opened(settings, registry, ledger, clock)
+    finally:
+        ledger.close()
+
+
+def parse_time(text: str, where: tzinfo, option: str) -> int:
+    """An instant from "2026-06-10 15:42" (local time in `where`) or a time with its offset."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{option} {text!r} is no time; write 2026-06-10 15:42 or 2026-06-10T15:42-04:00") from None
+    return to_us(moment) if moment.tzinfo is not None else localtime.from_local(moment, where)
+
+
+def parse_duration(text: str, option: str) -> int:
+    """A duration such as 30m, 2h or 1d in microseconds."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or int(match[1]) == 0:
+        raise InputError(f"{option} {text!r} is no duration; write a number and m, h or d, such as 30m")
+    return int(match[1]) * _UNIT_US[match[2]]
+
+
+def named(by: str, option: str = "--by") -> str:
+    """The name of who decides; InputError for an empty one."""
+    if not by.strip():
+        raise InputError(f"{option} needs the name of the person who decides")
+    return by.strip()
