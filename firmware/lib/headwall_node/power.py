@@ -15,12 +15,15 @@ PENDING_MAX = 8
 CONTACTS_MAX = 4
 
 _MAGIC = b"HWR1"
-_HEAD = "<4sI"
-_CLOCK = "<B4sqqB"  # 1 known + 2 has UTC, boot id, base, ahead, source
-_CUSTODY = "<8sI"
-_COUNTS = "<BBB"  # closed contacts, length of mode, pending tips
-_TIP = "<BI4sqq"  # contact, total, boot id, uptime, UTC or -1
-_SOURCES = ("", "rtc", "custody", "ntp")
+_NO_JID = bytes(8)
+_SOURCES = (None, "rtc", "custody", "ntp")
+# magic, CRC-32 of all that follows, _BODY, _REPORTS, mode, pending tips
+_BODY = (
+    "<B4sqqB8sIBBB"  # 1 known + 2 has UTC, boot, base, ahead, source · jid, through · closed, sizes of mode and tips
+)
+_REPORTS = "<qqqq"
+_TIP = "<BI4sqq"  # contact, total, boot, uptime, UTC or -1
+_FIXED = 8 + struct.calcsize(_BODY) + struct.calcsize(_REPORTS)
 
 #: name -> how often: network work outstanding. The board must not sleep while any is here.
 holds = {}
@@ -67,30 +70,18 @@ class Retained:
         self.pending = []
 
     def _load(self, raw):
-        if len(raw) < 8:
-            raise ValueError("empty")
-        magic, crc = struct.unpack_from(_HEAD, raw)
-        if magic != _MAGIC or crc32(raw[8:]) != crc:
+        if len(raw) < _FIXED or raw[:4] != _MAGIC or crc32(raw[8:]) != struct.unpack_from("<I", raw, 4)[0]:
             raise ValueError("not ours")
-        at = 8
-        known, boot, base, ahead, source = struct.unpack_from(_CLOCK, raw, at)
-        at += struct.calcsize(_CLOCK)
+        known, boot, base, ahead, source, jid, through, self.closed, mode, tips = struct.unpack_from(_BODY, raw, 8)
         if known:
-            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source] or None)
-        jid, through = struct.unpack_from(_CUSTODY, raw, at)
-        at += struct.calcsize(_CUSTODY)
-        if jid != bytes(8):
+            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source])
+        if jid != _NO_JID:
             self.custody = (hexlify(jid).decode(), through)
-        self.closed, mode, tips = struct.unpack_from(_COUNTS, raw, at)
-        at += struct.calcsize(_COUNTS)
-        for i in range(CONTACTS_MAX):
-            self.reported[i] = struct.unpack_from("<q", raw, at)[0]
-            at += 8
-        self.mode = bytes(raw[at : at + mode])
-        at += mode
-        for _ in range(tips):
+        self.reported = list(struct.unpack_from(_REPORTS, raw, 8 + struct.calcsize(_BODY)))
+        self.mode = bytes(raw[_FIXED : _FIXED + mode])
+        for i in range(tips):
+            at = _FIXED + mode + i * struct.calcsize(_TIP)
             contact, total, boot, up_ms, time_ms = struct.unpack_from(_TIP, raw, at)
-            at += struct.calcsize(_TIP)
             self.pending.append((contact, total, hexlify(boot).decode(), up_ms, None if time_ms < 0 else time_ms))
 
     def save(self):
@@ -102,43 +93,19 @@ class Retained:
             self._rtc.memory(self._packed())
 
     def _packed(self):
-        known, boot, base, ahead, source = struct.unpack_from(_CLOCK, raw, at)
-        at += struct.calcsize(_CLOCK)
-        if known:
-            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source] or None)
-        jid, through = struct.unpack_from(_CUSTODY, raw, at)
-        at += struct.calcsize(_CUSTODY)
-        if jid != bytes(8):
-            self.custody = (hexlify(jid).decode(), through)
-        self.closed, mode, tips = struct.unpack_from(_COUNTS, raw, at)
-        at += struct.calcsize(_COUNTS)
-        for i in range(CONTACTS_MAX):
-            self.reported[i] = struct.unpack_from("<q", raw, at)[0]
-            at += 8
-        self.mode = bytes(raw[at : at + mode])
-        at += mode
-        for _ in range(tips):
-            contact, total, boot, up_ms, time_ms = struct.unpack_from(_TIP, raw, at)
-            at += struct.calcsize(_TIP)
-            self.pending.append((contact, total, hexlify(boot).decode(), up_ms, None if time_ms < 0 else time_ms))
-
-    def save(self):
-        """Write all of it; runs in the tip's interrupt handler, so it is kept small (about 1 ms)."""
-        known, boot, base, ahead, source = 0, bytes(4), 0, 0, 0
+        known, boot, base, ahead, source = 0, "00000000", 0, 0, None
         if self.clock:
-            known = 1 if self.clock[2] is None else 3
-            boot, base, ahead = unhexlify(self.clock[0]), self.clock[1], self.clock[2] or 0
-            source = _SOURCES.index(self.clock[3] or "")
-        jid, through = self.custody or ("00" * 8, 0)
-        body = struct.pack(_CLOCK, known, boot, base, ahead, source)
-        body += struct.pack(_CUSTODY, unhexlify(jid), through)
-        body += struct.pack(_COUNTS, self.closed, len(self.mode), len(self.pending))
-        for up_ms in self.reported:
-            body += struct.pack("<q", up_ms)
-        body += self.mode
-        for contact, total, boot_id, up_ms, time_ms in self.pending:
-            body += struct.pack(_TIP, contact, total, unhexlify(boot_id), up_ms, -1 if time_ms is None else time_ms)
-        return struct.pack(_HEAD, _MAGIC, crc32(body)) + body
+            boot, base, ahead, source = self.clock
+            known = 1 if ahead is None else 3
+        jid, through = self.custody or (hexlify(_NO_JID), 0)
+        body = struct.pack(
+            _BODY, known, unhexlify(boot), base, ahead or 0, _SOURCES.index(source),
+            unhexlify(jid), through, self.closed, len(self.mode), len(self.pending),
+        )  # fmt: skip
+        body += struct.pack(_REPORTS, *self.reported) + self.mode
+        for contact, total, boot, up_ms, time_ms in self.pending:
+            body += struct.pack(_TIP, contact, total, unhexlify(boot), up_ms, -1 if time_ms is None else time_ms)
+        return _MAGIC + struct.pack("<I", crc32(body)) + body
 
 
 def reset_cause():
@@ -173,11 +140,12 @@ def deep_sleep(ms, contacts=()):
     import esp32
 
     for i, (pin, level) in enumerate(contacts[:2]):
-        armed = pin if pin.value() != level else None
+        if pin.value() == level:
+            continue
         if i == 0:
-            esp32.wake_on_ext0(pin=armed, level=level)
-        elif armed is not None:
-            esp32.wake_on_ext1(pins=(armed,), level=esp32.WAKEUP_ANY_HIGH if level else esp32.WAKEUP_ALL_LOW)
+            esp32.wake_on_ext0(pin=pin, level=level)
+        else:
+            esp32.wake_on_ext1(pins=(pin,), level=esp32.WAKEUP_ANY_HIGH if level else esp32.WAKEUP_ALL_LOW)
     machine.deepsleep(max(1, ms))
 
 
