@@ -1,0 +1,133 @@
+"""A batch of messages into the ledger, all or nothing, and the custody that it earns."""
+
+from __future__ import annotations
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.clock import Clock
+from headwall.ingest import dead_letters, nodes
+from headwall.ingest.journals import settle
+from headwall.ingest.nodes import Address
+from headwall.ingest.sorting import JournalKey, Letter, Message, Sorted, Sorter, conflict_letter
+from headwall.ledger.append import append_readings
+from headwall.ledger.ledger import Ledger
+from headwall.registry.registry import Registry
+from headwall.settings import IngestSettings
+from headwall.wire.contract import topic
+from headwall.wire.custody import custody_message
+
+
+class Custody(msgspec.Struct, frozen=True):
+    """A custody message that is due: every number of the journal up to `through` is durable."""
+
+    node: str
+    jid: str
+    through: int
+    address: Address
+
+
+class Outcome(msgspec.Struct):
+    """What became of a batch. Everything in it is committed.
+
+    Attributes:
+        stored: new readings.
+        duplicates: readings that the ledger held already.
+        letters: dead letters, those seen before included.
+        custody: due messages, one a journal.
+        faults: what somebody must mend, by node and name, with a detail.
+    """
+
+    stored: int
+    duplicates: int
+    letters: list[Letter]
+    custody: list[Custody]
+    faults: dict[tuple[str, str], str]
+
+
+class Intake:
+    """The way into the ledger for what nodes send; needs no broker."""
+
+    def __init__(self, ledger: Ledger, registry: Registry, settings: IngestSettings, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._sorter = Sorter(registry, settings)
+
+    def store(self, messages: list[Message]) -> Outcome:
+        """Store a batch in one transaction. Any number of times: re-sent messages change nothing.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: the ledger did not take it; nothing of the batch is in it.
+        """
+        batch = self._sorter.sort(messages)
+        with self._ledger.begin() as conn:
+            outcome = self._write(conn, batch)
+        self._ledger.announce()
+        return outcome
+
+    def store_as_letter(self, message: Message, reason: str, detail: str) -> None:
+        """Keep a message whole as a dead letter, without looking into it."""
+        with self._ledger.begin() as conn:
+            dead_letters.keep(conn, [Letter(message.topic, message.payload, reason, detail, message.received_us)])
+
+    def rerun(self, letter: dead_letters.DeadLetter) -> str:
+        """Try to take a dead letter again, in a transaction of its own.
+
+        Returns:
+            "taken", or the reason why it stays open. Records of a whole message that are refused again become
+            dead letters of their own, under their numbers.
+        """
+        batch = self._sorter.sort([letter.message])
+        refused = next((each.reason for each in batch.letters if each.seq is None or letter.seq is not None), None)
+        if refused is not None or batch.unclaimed:
+            return refused or "unknown_node"
+        batch.states.clear()  # later ones have taken its place
+        with self._ledger.begin() as conn:
+            if letter.seq is not None and self._conflicts(conn, batch):
+                return "identity_conflict"
+            self._write(conn, batch)
+            dead_letters.mark_taken(conn, letter)
+        self._ledger.announce()
+        return "taken"
+
+    def custody_payload(self, due: Custody) -> tuple[str, bytes]:
+        """Topic and payload of a custody message."""
+        payload = custody_message(
+            boot=due.address.boot,
+            nonce=due.address.nonce,
+            ledger=self._ledger.id,
+            jid=due.jid,
+            through=due.through,
+            time_us=self._clock.now_us(),
+        )
+        return topic(due.node, "custody"), payload
+
+    def _write(self, conn: sa.Connection, batch: Sorted) -> Outcome:
+        now_us = self._clock.now_us()
+        self._ledger.take_positions(conn, 0)  # one writer at a time from here on, on any database
+        stored = append_readings(self._ledger, conn, batch.readings)
+        for index in stored.conflicts:
+            reading = batch.readings[index]
+            letter = conflict_letter(reading, *batch.origins[index])
+            batch.letters.append(letter)
+            batch.faults[reading.node, "identity_conflict"] = letter.detail
+        dead_letters.keep(conn, batch.letters)
+        said = nodes.hear(self._ledger, conn, self._sorter, batch)
+        nodes.note_data(conn, batch.heard_us)
+        nodes.note_unclaimed(conn, batch.unclaimed, now_us)
+        through = settle(conn, batch.numbers, said, now_us)
+        custody = _custody(conn, through)
+        return Outcome(stored.stored, stored.duplicates, batch.letters, custody, batch.faults)
+
+    def _conflicts(self, conn: sa.Connection, batch: Sorted) -> bool:
+        with conn.begin_nested() as trial:
+            result = append_readings(self._ledger, conn, batch.readings)
+            trial.rollback()
+        return bool(result.conflicts)
+
+
+def _custody(conn: sa.Connection, through: dict[JournalKey, int]) -> list[Custody]:
+    if not through:
+        return []
+    known = nodes.addresses(conn, (node for node, _ in through))
+    return [Custody(node, jid, mark, known[node]) for (node, jid), mark in through.items() if node in known]

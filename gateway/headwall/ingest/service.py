@@ -1,0 +1,187 @@
+"""Ingest as a running part: broker → queue → ledger → acknowledgement → custody.
+
+Order of every batch: commit, then acknowledge to the broker, then custody to the nodes. Killed at any point, what
+was not acknowledged comes again and is stored once.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+
+import sqlalchemy as sa
+import structlog
+
+from headwall.clock import Clock
+from headwall.ingest.batch import Intake, Outcome
+from headwall.ingest.mqtt import Arrived, Link
+from headwall.ingest.pending import Pending
+from headwall.ingest.sorting import Message
+from headwall.ledger.ledger import Ledger
+from headwall.registry.registry import Registry
+from headwall.settings import IngestSettings, MqttSettings
+
+log = structlog.get_logger("ingest")
+
+#: node (or "gateway"), name of the fault, detail
+OnFault = Callable[[str, str, str], None]
+
+#: how long a look into an empty or full queue lasts before the stop flag is seen
+_LOOK_S = 0.25
+_STOP_S = 8.0
+_RETRY_S = (1.0, 30.0)
+
+
+class IngestService:
+    """Takes what nodes send into the ledger and answers with custody.
+
+    Args:
+        on_fault: told, from the ingest thread, of what somebody must mend: identity_conflict, mac_mismatch,
+            clock_wrong, bad_pack, unknown_datastream, … The same fault may be told many times.
+    """
+
+    def __init__(
+        self,
+        mqtt: MqttSettings,
+        settings: IngestSettings,
+        ledger: Ledger,
+        registry: Registry,
+        clock: Clock,
+        on_fault: OnFault | None = None,
+    ) -> None:
+        self._intake = Intake(ledger, registry, settings, clock)
+        self._batch_messages = settings.batch_messages
+        self._on_fault = on_fault
+        self._pending = Pending(clock, "ingest")
+        # twice the window: mosquitto 2.0.11 overruns it when acknowledgements come in bursts
+        self._queue: queue.Queue[Arrived] = queue.Queue(2 * mqtt.receive_maximum)
+        self._link = Link(mqtt, clock, self._arrive)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+        self._failure: str | None = None
+
+    def start(self) -> None:
+        """Start receiving; returns at once, whether or not the broker is there yet."""
+        self._thread.start()
+        self._link.start()
+
+    def stop(self) -> None:
+        """Finish the batch in hand and disconnect, in at most 10 seconds. The broker keeps the rest."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_S)
+        self._link.stop()
+        self._pending.done(self._drop_queue())
+
+    def healthy(self) -> str | None:
+        """None, or why messages do not reach the ledger."""
+        if self._thread.ident is not None and not self._thread.is_alive() and not self._stopping.is_set():
+            return f"the ingest thread has ended: {self._failure}"
+        return self._failure or self._link.problem()
+
+    def _arrive(self, arrived: Arrived) -> None:
+        self._pending.add()
+        while not self._stopping.is_set():
+            try:
+                self._queue.put(arrived, timeout=_LOOK_S)
+                return
+            except queue.Full:
+                continue  # the broker waits with us
+        self._pending.done(1)
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                batch = self._take()
+                if batch:
+                    self._handle(batch)
+                    self._pending.done(len(batch))
+        except BaseException as error:
+            self._failure = f"{type(error).__name__}: {error}"
+            log.exception("ingest has ended")
+            raise
+
+    def _take(self) -> list[Arrived]:
+        batch: list[Arrived] = []
+        try:
+            batch.append(self._queue.get(timeout=_LOOK_S))
+            while len(batch) < self._batch_messages:
+                batch.append(self._queue.get_nowait())
+        except queue.Empty:
+            pass
+        return batch
+
+    def _drop_queue(self) -> int:
+        """Forget what was not handled: the broker has it. Returns how many."""
+        dropped = 0
+        while True:
+            try:
+                self._queue.get_nowait()
+            except queue.Empty:
+                return dropped
+            dropped += 1
+
+    def _handle(self, batch: list[Arrived]) -> None:
+        delay_s = _RETRY_S[0]
+        while not self._stopping.is_set():
+            try:
+                outcomes = self._store([arrived.message for arrived in batch])
+            except sa.exc.SQLAlchemyError as error:
+                # the broker keeps them; nothing is acknowledged until the ledger takes them
+                self._fail(f"the ledger does not take readings: {getattr(error, 'orig', None) or error}")
+                self._stopping.wait(delay_s)
+                delay_s = min(2 * delay_s, _RETRY_S[1])
+                continue
+            self._recover()
+            for outcome in outcomes:
+                self._tell(outcome)
+            for arrived in batch:
+                self._link.ack(arrived)
+            for outcome in outcomes:
+                for due in outcome.custody:
+                    self._link.publish(*self._intake.custody_payload(due))
+            return
+
+    def _store(self, messages: list[Message]) -> list[Outcome]:
+        """Store a batch; a message that this program fails on goes alone to the dead letters."""
+        try:
+            return [self._intake.store(messages)]
+        except Exception as error:
+            if ledger_is_out(error):
+                raise
+            if len(messages) > 1:
+                half = len(messages) // 2
+                return self._store(messages[:half]) + self._store(messages[half:])
+            log.exception("a message could not be handled", topic=messages[0].topic)
+            detail = f"{type(error).__name__}: {error}"
+            self._intake.store_as_letter(messages[0], "handler_error", detail)
+            self._report("gateway", "handler_error", f"{messages[0].topic}: {detail}")
+            return []
+
+    def _tell(self, outcome: Outcome) -> None:
+        for (node, fault), detail in outcome.faults.items():
+            self._report(node, fault, detail)
+
+    def _report(self, node: str, fault: str, detail: str) -> None:
+        log.warning("fault", node=node, fault=fault, detail=detail)
+        if self._on_fault is not None:
+            self._on_fault(node, fault, detail)
+
+    def _fail(self, reason: str) -> None:
+        if self._failure is None:
+            log.error("ingest waits", reason=reason)
+        self._failure = reason
+
+    def _recover(self) -> None:
+        if self._failure is not None:
+            log.info("ingest goes on")
+        self._failure = None
+
+
+def ledger_is_out(error: Exception) -> bool:
+    """Whether the database itself fails (locked, full, gone), as against what was asked of it."""
+    if isinstance(error, sa.exc.TimeoutError):
+        return True
+    asked = (sa.exc.IntegrityError, sa.exc.DataError, sa.exc.ProgrammingError, sa.exc.NotSupportedError)
+    return isinstance(error, sa.exc.DBAPIError) and not isinstance(error, asked)

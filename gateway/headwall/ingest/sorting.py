@@ -1,0 +1,199 @@
+"""What becomes of each message: readings, states, dead letters. Looks at messages and registry, writes nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+
+import msgspec
+
+from headwall.clock import to_us
+from headwall.errors import ConfigurationError
+from headwall.ingest.quality import quality_of
+from headwall.ledger.append import NewReading
+from headwall.registry.registry import Registry
+from headwall.settings import IngestSettings
+from headwall.wire.errors import PackError, StateError, TopicError
+from headwall.wire.senml import Pack, Record, decode, encode_record
+from headwall.wire.state import NodeState, parse_state
+from headwall.wire.topics import split_topic
+
+#: (node, jid)
+JournalKey = tuple[str, str]
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """A message as the broker handed it over; `retain` if it is one that the broker had kept."""
+
+    topic: str
+    payload: bytes
+    received_us: int
+    retain: bool = False
+
+
+class Letter(msgspec.Struct, frozen=True, gc=False):
+    """A dead letter. With `jid` and `seq` it makes that number durable; else it is a whole message."""
+
+    topic: str
+    payload: bytes
+    reason: str
+    detail: str
+    received_us: int
+    node: str | None = None
+    jid: str | None = None
+    seq: int | None = None
+
+
+class Sorted(msgspec.Struct):
+    """What a batch of messages holds.
+
+    Attributes:
+        origins: topic and MAC of each of `readings`.
+        numbers: first and last number of each pack of a claimed node, by journal.
+        heard_us: when the newest pack of each claimed node came.
+        unclaimed: nodes that the registry does not know, with what they said of themselves ({} for data).
+        faults: what somebody must mend, by node and name, with the latest detail.
+    """
+
+    readings: list[NewReading] = msgspec.field(default_factory=list)
+    origins: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    letters: list[Letter] = msgspec.field(default_factory=list)
+    numbers: dict[JournalKey, list[tuple[int, int]]] = msgspec.field(default_factory=lambda: defaultdict(list))
+    heard_us: dict[str, int] = msgspec.field(default_factory=dict)
+    states: list[tuple[str, NodeState, Message]] = msgspec.field(default_factory=list)
+    unclaimed: dict[str, dict[str, object]] = msgspec.field(default_factory=dict)
+    faults: dict[tuple[str, str], str] = msgspec.field(default_factory=dict)
+
+
+class Sorter:
+    """Sorts messages by contract, registry and clock. Keeps a cache of the registry, which is immutable."""
+
+    def __init__(self, registry: Registry, settings: IngestSettings) -> None:
+        self._registry = registry
+        self._oldest_us = _oldest_us(settings.oldest)
+        self._tolerance_us = round(settings.future_tolerance_s * 1_000_000)
+        self._spans: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+
+    def sort(self, messages: list[Message]) -> Sorted:
+        """What the messages hold, in their order. No message can make it raise but by a fault of this program."""
+        out = Sorted()
+        for message in messages:
+            try:
+                node, kind = split_topic(message.topic)
+            except TopicError as error:
+                out.letters.append(_whole(message, error.reason, error.detail, None))
+                continue
+            if kind == "state":
+                self._state(out, node, message)
+            else:
+                self._pack(out, node, message)
+        return out
+
+    def in_window(self, time_us: int, received_us: int) -> str | None:
+        """None for a time that a reading may have; else why it must not be judged."""
+        if time_us > received_us + self._tolerance_us:
+            return "clock_future"
+        return "clock_past" if time_us < self._oldest_us else None
+
+    def _state(self, out: Sorted, node: str, message: Message) -> None:
+        if not message.payload:
+            return  # how MQTT clears a retained message
+        try:
+            state = parse_state(message.payload)
+        except StateError as error:
+            out.letters.append(_whole(message, error.reason, error.detail, node))
+            out.faults[node, "bad_state"] = str(error)
+            return
+        if self._registry.node(node) is None:
+            out.unclaimed[node] = state.body
+            return
+        out.states.append((node, state, message))
+        said = state.body.get("faults")
+        for name in said if isinstance(said, list) else ():
+            out.faults[node, str(name)[:32]] = "the node says so of itself"
+
+    def _pack(self, out: Sorted, node: str, message: Message) -> None:
+        known = self._registry.node(node)
+        if known is None:
+            out.unclaimed.setdefault(node, {})
+            out.letters.append(_whole(message, "unknown_node", f"the registry has no node {node!r}", node))
+            return
+        try:
+            pack = decode(message.payload)
+        except PackError as error:
+            out.letters.append(_whole(message, error.reason, error.detail, node))
+            out.faults[node, "bad_pack"] = str(error)
+            return
+        if pack.mac != known.mac:
+            detail = f"the pack is of board {pack.mac}, the registry has {known.mac} as {node}"
+            out.letters.append(_whole(message, "mac_mismatch", detail, node))
+            out.faults[node, "mac_mismatch"] = detail
+            return
+        out.heard_us[node] = max(out.heard_us.get(node, 0), message.received_us)
+        out.numbers[node, pack.jid].append((pack.seq, pack.seq + len(pack.records) - 1))
+        for seq, record in enumerate(pack.records, pack.seq):
+            self._record(out, node, message, pack, seq, record)
+
+    def _record(self, out: Sorted, node: str, message: Message, pack: Pack, seq: int, record: Record) -> None:
+        if record.raw is not None:
+            detail = f"{len(record.raw)} bytes that the gateway would not take as a reading"
+            self._refuse(out, node, message, pack, seq, record, "raw_record", detail)
+            return
+        received_us = message.received_us
+        quarantine = None if record.time_us is None else self.in_window(record.time_us, received_us)
+        if quarantine is not None:
+            out.faults[node, "clock_wrong"] = f"a reading of {record.stream} has a time that cannot be: {quarantine}"
+        at_us = received_us if record.time_us is None or quarantine is not None else record.time_us
+        if not self._in_force(node, record.stream, at_us):
+            detail = f"the registry has no datastream {node}/{record.stream} in force at {at_us} us UTC"
+            self._refuse(out, node, message, pack, seq, record, "unknown_datastream", detail)
+            return
+        out.origins.append((message.topic, pack.mac))
+        out.readings.append(
+            NewReading(
+                node, pack.jid, seq, record.stream, record.time_us, record.boot, record.uptime_ms, record.value,
+                record.total, record.null_reason, quality_of(record.stream, record.value), quarantine, "node",
+                received_us,
+            )
+        )  # fmt: skip
+
+    def _refuse(
+        self, out: Sorted, node: str, message: Message, pack: Pack, seq: int, record: Record, reason: str, detail: str
+    ) -> None:
+        payload = encode_record(pack.mac, pack.jid, seq, record)
+        out.letters.append(
+            Letter(message.topic, payload, reason, detail, message.received_us, node, pack.jid, seq)
+        )  # fmt: skip
+        out.faults[node, reason] = detail
+
+    def _in_force(self, node: str, stream: str, at_us: int) -> bool:
+        spans = self._spans.get((node, stream))
+        if spans is None:
+            found = self._registry.datastream_spans(f"{node}/{stream}")
+            spans = self._spans[node, stream] = [(span.start_us, span.end_us) for span in found]
+        return any(start <= at_us and (end is None or at_us < end) for start, end in spans)
+
+
+def conflict_letter(reading: NewReading, topic: str, mac: str) -> Letter:
+    """The dead letter of a reading whose identity the ledger holds with other content."""
+    record = Record(
+        reading.stream, reading.time_us, reading.boot, reading.uptime_ms, reading.value, reading.total,
+        reading.null_reason,
+    )  # fmt: skip
+    detail = f"number {reading.seq} of journal {reading.jid} is in the ledger with other content; the first stays"
+    payload = encode_record(mac, reading.jid, reading.seq, record)
+    return Letter(
+        topic, payload, "identity_conflict", detail, reading.received_us, reading.node, reading.jid, reading.seq
+    )  # fmt: skip
+
+
+def _whole(message: Message, reason: str, detail: str, node: str | None) -> Letter:
+    return Letter(message.topic, message.payload, reason, detail, message.received_us, node)
+
+
+def _oldest_us(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigurationError("settings", [f'ingest.oldest: "{text}" is no date; write e.g. "2020-01-01"']) from None
+    return to_us(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
