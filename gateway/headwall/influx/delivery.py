@@ -39,7 +39,7 @@ def deliver(write: Callable[[list[str]], Answer], lines: list[str]) -> list[Reje
         NotNowError: the server is away, busy or refuses us; deliver the whole batch again later.
     """
     rejected: list[Rejected] = []
-    waiting = [(0, lines)]
+    waiting = [(0, lines)] if lines else []
     while waiting:
         first, part = waiting.pop()
         answer = write(part)

@@ -10,8 +10,10 @@ import hashlib
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -19,11 +21,11 @@ import structlog
 
 from headwall.clock import Clock
 from headwall.influx.delivery import NotNowError, Rejected, deliver
+from headwall.influx.feed import Row, rows_after
 from headwall.influx.lines import encode
 from headwall.influx.writer import Answer, InfluxWriter, Meaning
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
-from headwall.ledger.reads import Reading, readings_after
 from headwall.registry.registry import Registry
 from headwall.settings import InfluxSettings
 
@@ -33,8 +35,10 @@ _POLL_S = 30.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 #: after a refusal (token, bucket) somebody must act; look again this often all the same
 _REFUSED_WAIT_S = 300.0
-#: what stop() still sends before it gives up, seconds
-_LAST_EFFORT_S = 3.0
+#: how long stop() still sends, seconds; with the timeouts of a request (writer.py) below ten
+_LAST_EFFORT_S = 2.0
+#: requests under way at once: with two, InfluxDB need not wait while we read and encode
+_IN_FLIGHT = 2
 
 log = structlog.get_logger("influx")
 
@@ -44,10 +48,10 @@ OnFault = Callable[[str, str, str], None]
 
 @dataclass(frozen=True)
 class _Batch:
-    readings: Sequence[Reading]  # those with a time; the others come again when they are resolved
+    rows: list[Row]  # those with a time; the others come again when they are resolved
     lines: list[str]
     through: int  # append position behind the batch
-    count: int  # readings read, with and without a time
+    count: int  # rows read, with and without a time
 
 
 class Forwarder:
@@ -107,53 +111,56 @@ class Forwarder:
             return max(0, *(int(pos or 0) - self._ledger.cursor(conn, CURSOR) for pos in positions))
 
     def _run(self) -> None:
-        with ThreadPoolExecutor(1, "influx-reader") as reader:
+        with ThreadPoolExecutor(_IN_FLIGHT, "influx-write") as pool:
             while not self._stopping.is_set():
-                try:
-                    self._follow(reader)
-                except Exception as error:  # never silent, never the end: say so and go on from the cursor
-                    log.exception("forwarding failed, trying again")
-                    self._trouble = f"forwarding failed ({error}); see the log"
-                    self._pause(self._backoff_s())
-        self._last_effort()
+                wait_s = self._burst(pool, self._stopping.is_set)
+                if wait_s is not None:
+                    self._pause(wait_s)
+                else:
+                    self._clock.wait(self._wake, self._now() + int(_POLL_S * 1e6))
+            if self._trouble is None:  # an orderly stop with InfluxDB there: send what is left, but not for long
+                deadline = time.monotonic() + _LAST_EFFORT_S
+                self._burst(pool, lambda: time.monotonic() > deadline)
 
-    def _follow(self, reader: ThreadPoolExecutor) -> None:
-        """Forward until told to stop; the next batch is read and encoded while InfluxDB takes this one."""
-        with self._ledger.read() as conn:
-            batch = self._await_batch(self._ledger.cursor(conn, CURSOR))
-        while not self._stopping.is_set():
+    def _burst(self, pool: ThreadPoolExecutor, ended: Callable[[], bool]) -> float | None:
+        """Forward what there is; None, or how long to wait before going on from the cursor, seconds."""
+        try:
             with self._clock.busy("forwarding to InfluxDB"):
-                following = reader.submit(self._read, batch.through)
-                wait_s = self._try(batch)
-                next_batch = following.result()
-            if wait_s is not None:
-                self._pause(wait_s)
-            else:
-                batch = next_batch if next_batch.count else self._await_batch(batch.through)
+                self._forward(pool, ended)
+        except NotNowError as error:
+            return self._hold(error.answer)
+        except Exception as error:  # never silent, never the end: say so and go on from the cursor
+            log.exception("forwarding failed, trying again")
+            self._trouble = f"forwarding failed ({error}); see the log"
+            return self._backoff_s()
+        return None
 
-    def _await_batch(self, after: int) -> _Batch:
-        """The next batch behind a position, when there is one; an empty one when told to stop."""
-        while True:
-            self._wake.clear()
-            batch = self._read(after)
-            if batch.count or self._stopping.is_set():
-                return batch
-            self._clock.wait(self._wake, self._clock.now_us() + int(_POLL_S * 1e6))
+    def _forward(self, pool: ThreadPoolExecutor, ended: Callable[[], bool]) -> None:
+        """Batch by batch until nothing is left, or `ended` and what is under way has arrived.
+
+        The next batch is read and sent while InfluxDB takes the one before it; the cursor moves in order.
+        """
+        self._wake.clear()
+        with self._ledger.read() as conn:
+            after = self._ledger.cursor(conn, CURSOR)
+        flying: deque[tuple[_Batch, Future[list[Rejected]]]] = deque()
+        try:
+            while True:
+                while len(flying) < _IN_FLIGHT and not ended() and (batch := self._read(after)).count:
+                    flying.append((batch, pool.submit(deliver, self._write, batch.lines)))
+                    after = batch.through
+                if not flying:
+                    return
+                batch, delivery = flying.popleft()
+                self._settle(batch, delivery.result())
+        finally:
+            futures.wait([delivery for _, delivery in flying])
 
     def _read(self, after: int) -> _Batch:
         with self._ledger.read() as conn:
-            found = readings_after(conn, after, self._limit)
-        timed = [reading for reading in found if reading.time_us is not None]
-        return _Batch(timed, encode(timed), found[-1].pos if found else after, len(found))
-
-    def _try(self, batch: _Batch) -> float | None:
-        """Deliver a batch and move the cursor behind it; else how long to wait before trying it again, seconds."""
-        try:
-            rejected = deliver(self._write, batch.lines) if batch.lines else []
-        except NotNowError as error:
-            return self._hold(error.answer)
-        self._settle(batch, rejected)
-        return None
+            found = rows_after(conn, after, self._limit)
+        timed = [row for row in found if row[5] is not None]
+        return _Batch(timed, encode(timed), found[-1][0] if found else after, len(found))
 
     def _write(self, lines: list[str]) -> Answer:
         answer = self._writer.write(lines)
@@ -166,7 +173,7 @@ class Forwarder:
         refused = [found for found in rejected if not found.is_too_old]
         with self._ledger.begin() as conn:
             for found in refused:
-                _dead_letter(conn, batch.readings[found.index], batch.lines[found.index], found.detail, self._now())
+                _dead_letter(conn, batch.rows[found.index][1], batch.lines[found.index], found.detail, self._now())
             self._ledger.set_cursor(conn, CURSOR, batch.through)
         if refused:
             log.error("points rejected", count=len(refused), said=refused[0].detail)
@@ -198,20 +205,6 @@ class Forwarder:
     def _pause(self, seconds: float) -> None:
         self._clock.wait(self._stopping, self._now() + int(seconds * 1e6))
 
-    def _last_effort(self) -> None:
-        """On an orderly stop with InfluxDB there, send what is left, but not for long."""
-        deadline = time.monotonic() + _LAST_EFFORT_S
-        try:
-            with self._ledger.read() as conn:
-                after = self._ledger.cursor(conn, CURSOR)
-            while self._trouble is None and time.monotonic() < deadline:
-                batch = self._read(after)
-                if not batch.count or self._try(batch) is not None:
-                    return
-                after = batch.through
-        except Exception:
-            log.exception("the last readings were not forwarded; they will be after the next start")
-
     def _warn_too_old(self, count: int) -> None:
         kept = self._settings.retention_days
         keeps = f"keeps {kept} days" if kept else "does not keep for ever"
@@ -228,7 +221,7 @@ class Forwarder:
         return self._clock.now_us()
 
 
-def _dead_letter(conn: sa.Connection, reading: Reading, line: str, detail: str, now_us: int) -> None:
+def _dead_letter(conn: sa.Connection, node: str, line: str, detail: str, now_us: int) -> None:
     """Note a point that InfluxDB will not take; the reading itself stays in the ledger.
 
     Without jid and seq, since those would say that the number is durable as a dead letter only.
@@ -240,7 +233,7 @@ def _dead_letter(conn: sa.Connection, reading: Reading, line: str, detail: str, 
     if again.rowcount == 0:
         conn.execute(
             table.insert().values(
-                digest=digest, node=reading.node, topic=topic, payload=payload, reason=reason, detail=detail,
+                digest=digest, node=node, topic=topic, payload=payload, reason=reason, detail=detail,
                 count=1, state="open", at_us=now_us,
             )
         )  # fmt: skip

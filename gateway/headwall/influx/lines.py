@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from headwall.ledger.reads import Reading
+from headwall.influx.feed import Row
 
 #: readings of one datastream within one microsecond are told apart by number modulo this
 _NS_PER_US = 1000
@@ -23,24 +23,24 @@ _TAG_ESCAPES = str.maketrans({",": r"\,", "=": r"\=", " ": r"\ "})
 _TEXT_ESCAPES = str.maketrans({'"': r"\"", "\\": r"\\"})
 
 
-def encode(readings: Iterable[Reading]) -> list[str]:
-    """One line a reading, in the same order. Every reading must have a time."""
+def encode(rows: Iterable[Row]) -> list[str]:
+    """One line a reading, in the same order. Every row must have a time."""
     lines = []
-    for r in readings:
-        total = "" if r.total is None else f",total={r.total}"
-        lines.append(f'{_series(r.node, r.stream)} {_value(r)}{total},jid="{r.jid}",seq={r.seq} {point_time_ns(r)}')
+    for _pos, node, jid, seq, stream, time_us, value, total, null_reason, quarantine in rows:
+        if time_us is None:
+            raise ValueError(f"{node}/{stream} number {seq} has no time yet; forward it once it is resolved")
+        fields = (
+            f"value={value!r}" if quarantine is None and value is not None else _odd(value, null_reason, quarantine)
+        )
+        if total is not None:
+            fields = f"{fields},total={total}"
+        lines.append(f'{_series(node, stream)} {fields},jid="{jid}",seq={seq} {point_time_ns(time_us, seq)}')
     return lines
 
 
-def point_time_ns(reading: Reading) -> int:
-    """The time under which InfluxDB keeps a reading, nanoseconds since the Unix epoch.
-
-    Raises:
-        ValueError: the reading has no time (yet).
-    """
-    if reading.time_us is None:
-        raise ValueError(f"{reading.datastream} number {reading.seq} has no time yet; forward it once it is resolved")
-    return reading.time_us * _NS_PER_US + reading.seq % _NS_PER_US
+def point_time_ns(time_us: int, seq: int) -> int:
+    """The time under which InfluxDB keeps a reading, nanoseconds since the Unix epoch."""
+    return time_us * _NS_PER_US + seq % _NS_PER_US
 
 
 def series_of(stream: str) -> tuple[str, str]:
@@ -55,13 +55,12 @@ def _series(node: str, stream: str) -> str:
     return f"{measurement},node={node.translate(_TAG_ESCAPES)},sensor={sensor}"
 
 
-def _value(reading: Reading) -> str:
-    if reading.value is None:
-        reason = f'reason="{_text(reading.null_reason or "unknown")}"'
-        return reason if reading.quarantine is None else f'{reason},quarantine="{_text(reading.quarantine)}"'
-    if reading.quarantine is None:
-        return f"value={reading.value!r}"
-    return f'quarantined_value={reading.value!r},quarantine="{_text(reading.quarantine)}"'
+def _odd(value: float | None, null_reason: str | None, quarantine: str | None) -> str:
+    """The fields of a null or quarantined reading."""
+    fields = [f'reason="{_text(null_reason or "unknown")}"' if value is None else f"quarantined_value={value!r}"]
+    if quarantine is not None:
+        fields.append(f'quarantine="{_text(quarantine)}"')
+    return ",".join(fields)
 
 
 def _text(text: str) -> str:

@@ -15,7 +15,7 @@ from influxdb_client.rest import ApiException
 from headwall.settings import InfluxSettings
 
 #: milliseconds; together below the ten seconds in which the service must stop
-CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS = 2500, 5500
+CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS = 2000, 5000
 #: a Retry-After beyond this is cut, so that a wrong one does not stop forwarding for days
 LONGEST_WAIT_S = 3600.0
 
