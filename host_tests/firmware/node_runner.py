@@ -1,4 +1,4 @@
-"""Runs a piece of MicroPython with the node's library on its path, as the tests of the node's network half need it."""
+"""Runs a piece of MicroPython with the node's library, compiled as a release is, while a test talks to it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import textwrap
 import threading
 from collections.abc import Callable
 from pathlib import Path
+
+import mp
 
 REPO = Path(__file__).parents[2]
 MICROPYTHON = Path(sys.executable).parent / "micropython"
@@ -24,7 +26,7 @@ class Node:
     ) -> None:
         script = folder / "program.py"
         script.write_text(textwrap.dedent(program))
-        places = [*(path or []), LIBRARY, ".frozen"]
+        places = [*(path or []), mp.compiled(), ".frozen"]
         self._process = subprocess.Popen(
             [MICROPYTHON, "-X", f"heapsize={heap}", script, *args],
             cwd=folder,
@@ -83,6 +85,8 @@ class Node:
 
     def __exit__(self, *exc: object) -> None:
         self.kill()
+        if exc[0] is not None:
+            print("the node said:", *self.lines, sep="\n")  # pytest shows it with the failure
 
 
 class FakeBroker:

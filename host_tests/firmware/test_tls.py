@@ -19,6 +19,8 @@ NOW = datetime.now(UTC)
 CONNECT = """
 import asyncio, gc, sys
 from headwall_node import mqtt
+from headwall_node.mqtt_error import MqttError
+from headwall_node.mqtt_wire import tls_context
 port, ca, name, password = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 with open(ca, "rb") as f:
     ca = f.read()
@@ -27,14 +29,14 @@ async def main():
     client = mqtt.Client("node1", "node1", password, timeout_ms=1500)
     client.on_message = lambda topic, payload: print(topic, payload)
     try:
-        await client.connect("127.0.0.1", port, mqtt.tls_context(ca), name)
+        await client.connect("127.0.0.1", port, tls_context(ca), name)
         await client.subscribe(["headwall/v1/node1/custody"])
         await client.publish("headwall/v1/node1/tele", bytes(8000))
         await client._until(lambda: not client.unacked, "PUBACK")
         gc.collect()
         print("connected", gc.mem_alloc() < 64000)
-    except mqtt.MqttError as error:
-        print(type(error).__name__, error.kind, error)
+    except MqttError as error:
+        print(error.kind, error)
     await client.disconnect()
 
 asyncio.run(main())
@@ -58,11 +60,11 @@ def test_right_broker_is_accepted_and_takes_a_large_message(broker: Broker, tmp_
 
 def test_wrong_ca_is_refused_with_its_name(broker: Broker, tmp_path: Path) -> None:
     other = make_ca(tmp_path / "other", "ca", NOT_BEFORE, NOT_AFTER)
-    assert connect(broker.port_311, other.der, tmp_path)[0].startswith("TlsError wrong_ca")
+    assert connect(broker.port_311, other.der, tmp_path)[0].startswith("wrong_ca")
 
 
 def test_wrong_host_name_is_refused_with_its_name(broker: Broker, tmp_path: Path) -> None:
-    assert connect(broker.port_311, broker.ca.der, tmp_path, name="broker.example")[0].startswith("TlsError wrong_name")
+    assert connect(broker.port_311, broker.ca.der, tmp_path, name="broker.example")[0].startswith("wrong_name")
 
 
 @pytest.mark.parametrize(
@@ -76,17 +78,17 @@ def test_certificate_out_of_its_time_is_refused(begin: datetime, end: datetime, 
     ca = make_ca(tmp_path / "ca", "ca", NOT_BEFORE, NOT_AFTER)
     server = issue_server(tmp_path / "ca", ca, ["localhost", "127.0.0.1"], begin, end)
     with open_broker(tmp_path / "broker", ACCOUNTS, "mosquitto", ca=ca, server=server) as broker:
-        assert connect(broker.port_311, broker.ca.der, tmp_path)[0].startswith(f"TlsError {kind}")
+        assert connect(broker.port_311, broker.ca.der, tmp_path)[0].startswith(f"{kind}")
 
 
 def test_ca_file_that_is_no_certificate_is_named(broker: Broker, tmp_path: Path) -> None:
     bad = tmp_path / "bad.der"
     bad.write_bytes(b"not a certificate")
-    assert connect(broker.port_311, bad, tmp_path)[0].startswith("TlsError wrong_ca the CA file is not a certificate")
+    assert connect(broker.port_311, bad, tmp_path)[0].startswith("wrong_ca the CA file is not a certificate")
 
 
 def test_wrong_password_is_named(broker: Broker, tmp_path: Path) -> None:
-    assert connect(broker.port_311, broker.ca.der, tmp_path, password="no")[0].startswith("BadCredentials")
+    assert connect(broker.port_311, broker.ca.der, tmp_path, password="no")[0].startswith("bad_credentials")
 
 
 def test_server_without_tls_is_not_talked_to(broker: Broker, tmp_path: Path) -> None:
@@ -99,10 +101,10 @@ def test_server_without_tls_is_not_talked_to(broker: Broker, tmp_path: Path) -> 
 
     with FakeBroker(script) as fake:
         lines = connect(fake.port, broker.ca.der, tmp_path)
-    assert lines[0].startswith("TlsError tls")
+    assert lines[0].startswith("tls")
     assert b"pw1" not in heard[0] and b"node1" not in heard[0]
 
 
 def test_mute_server_times_out_in_the_handshake(broker: Broker, tmp_path: Path) -> None:
     with FakeBroker(hold_open) as fake:
-        assert connect(fake.port, broker.ca.der, tmp_path)[0].startswith("Timeout timeout")
+        assert connect(fake.port, broker.ca.der, tmp_path)[0].startswith("timeout")
