@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.rules import log_book
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
-
 from headwall.ledger import schema
 from headwall.rules.facts import InactiveSiteStorm, NearThreshold, StormDuty
+from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
 
 NOON = at("2026-06-10 12:00")
 _SHUT = (

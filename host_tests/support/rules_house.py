@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-
 from headwall.clock import BusyContext, to_us
 from headwall.law.profile import load_profile
 from headwall.ledger import schema

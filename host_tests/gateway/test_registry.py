@@ -1,0 +1,176 @@
+"""The registry: every fault at once, local midnight, and what was in force when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from headwall.errors import ConfigurationError, UnknownThingError
+from headwall.registry import Registry, load_registry
+from support.rules_house import at, make_registry
+
+_DEMO = Path(__file__).parents[2] / "tools/headwall_sim/demo/registry.toml"
+
+
+def _load(folder: Path, text: str) -> Registry:
+    path = folder / "changed.toml"
+    path.write_text(text, "utf-8")
+    return load_registry(path)
+
+
+def _faults(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    """The faults of the demo's registry after some replacements."""
+    text = _DEMO.read_text("utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    with pytest.raises(ConfigurationError) as caught:
+        _load(folder, text)
+    return caught.value.faults
+
+
+def test_the_demo_registry_holds_together() -> None:
+    assert [node.id for node in load_registry(_DEMO).nodes] == ["board-a", "board-b", "board-c", "board-d"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('id = "board-b"', 'id = "board-a"', "node id 'board-a' stands 2 times"),
+        ("240ac400000b", "240ac400000a", "node mac '240ac400000a' stands 2 times"),
+        ('id = "luis-ferrer"', 'id = "dana-voss"', "person id 'dana-voss' stands 2 times"),
+        ('id = "main-street-lofts"', 'id = "sawmill-north"', "site id 'sawmill-north' stands 2 times"),
+        ('id = "dana-voss"', 'id = "dana-moss"', "no person 'dana-voss'"),
+        ('installer = "sam-okafor"', 'installer = "nobody"', "node board-a, installer: no person 'nobody'"),
+        ('datastream = "board-a/rain.tips"', 'datastream = "board-x/rain.tips"', "no datastream 'board-x/rain.tips'"),
+        ('municipality = "elmsford"\npermit', 'municipality = "elmwood"\npermit', "no municipality 'elmwood'"),
+        ('profile = "elmsford"', 'profile = "atlantis"', "there is no such profile"),
+        ('time_zone = "America/New_York"', 'time_zone = "America/Elmsford"', "unknown time zone"),
+        ('tip = "0.01 in"\nfrom = 2026-03-10', "from = 2026-03-10", "needs `tip`"),
+        ('tip = "0.01 in"', 'tip = "0.01 inch"', "tip"),
+        ('tip = "0.01 in"', 'tip = "0.00 in"', "tip"),
+        ('name = "rain.tips"', 'name = "rain.drops"', "must end in its quantity, .tips"),
+        ('place = "pole at the north gate, Saw Mill Road"\n', "", "nodes.0.place"),
+        ('legal_basis = "consent"', 'legal_basis = "because"', "nodes.0.legal_basis"),
+        ('role = "smo", municipality = "elmsford", ', 'role = "smo", ', "needs `municipality`"),
+        (
+            'status = [{ status = "active", from = 2026-03-15, by = "Ruth Adler" }]',
+            'status = [{ status = "active", from = 2026-03-15, by = "R" }, '
+            '{ status = "closed", from = 2026-04-01, by = "R" }]',
+            "site sawmill-north, status: the periods from 2026-03-15 and from 2026-04-01 overlap",
+        ),
+        (
+            'status = [{ status = "active", from = 2026-03-15, by = "Ruth Adler" }]',
+            'status = [{ status = "active", from = 2026-03-15, to = 2026-03-15, by = "R" }]',
+            "`to` 2026-03-15 is not after `from` 2026-03-15",
+        ),
+        (
+            'status = [{ status = "active", from = 2026-03-15, by = "Ruth Adler" }]',
+            'status = [{ status = "active", from = 2026-03-08T02:30:00, by = "R" }]',
+            "does not exist",
+        ),
+        ('roles = [{ role = "smo"', 'roles = [{ role = "king"', "people.0.roles.0.role"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_named_where_it_stands(tmp_path: Path, old: str, new: str, says: str) -> None:
+    faults = _faults(tmp_path, (old, new))
+    assert any(says in fault for fault in faults), faults
+
+
+def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
+    faults = _faults(
+        tmp_path,
+        ('id = "board-b"', 'id = "board-a"'),
+        ('datastream = "board-c/rain.tips"', 'datastream = "board-x/rain.tips"'),
+        ('installer = "sam-okafor"', 'installer = "nobody"'),
+        ('profile = "elmsford"', 'profile = "atlantis"'),
+    )
+    assert len(faults) >= 4 + 4
+
+
+def test_a_missing_file_and_bad_toml_are_configuration_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        load_registry(tmp_path / "none.toml")
+    with pytest.raises(ConfigurationError, match="is not TOML"):
+        _load(tmp_path, "[[people]\n")
+
+
+def test_a_date_means_local_midnight_of_the_municipality(tmp_path: Path) -> None:
+    status = (
+        '[{ status = "active", from = 2026-01-01, to = 2026-06-01, by = "O" },'
+        ' { status = "closed", from = 2026-06-01, by = "O" }]'
+    )
+    registry = make_registry(tmp_path, status=status)
+    found = [registry.status_of("yard", at(text)) for text in ("2026-06-01 03:59", "2026-06-01 04:00")]
+    assert [each.status for each in found if each] == ["active", "closed"]
+    assert registry.status_of("yard", at("2025-12-31 12:00")) is None
+
+
+def test_a_time_with_an_offset_is_that_instant(tmp_path: Path) -> None:
+    registry = make_registry(tmp_path, status='[{ status = "active", from = 2026-01-01T12:00:00Z, by = "O" }]')
+    assert registry.status_of("yard", at("2026-01-01 11:59")) is None
+    assert registry.status_of("yard", at("2026-01-01 12:00")) is not None
+
+
+def test_roles_gauges_and_people_count_as_they_were_in_force(tmp_path: Path) -> None:
+    text = _DEMO.read_text("utf-8")
+    text = text.replace(
+        '{ role = "smo", municipality = "elmsford", from = 2025-01-01 }',
+        '{ role = "smo", municipality = "elmsford", from = 2025-01-01, to = 2026-05-01 }',
+    ).replace(
+        '{ datastream = "board-a/rain.tips", distance_m = 40, from = 2026-03-10 }',
+        '{ datastream = "board-a/rain.tips", distance_m = 40, from = 2026-03-10, to = 2026-05-01 },'
+        ' { datastream = "board-c/rain.tips", distance_m = 900, from = 2026-05-01 }',
+    )
+    registry = _load(tmp_path, text)
+    april, june = at("2026-04-15 12:00"), at("2026-06-15 12:00")
+    assert [person.id for person in registry.officers("elmsford", april)] == ["ruth-adler"]
+    assert registry.officers("elmsford", june) == []
+    assert [site.id for site in registry.sites_of_gauge("board-a/rain.tips", april)] == ["sawmill-north"]
+    assert registry.sites_of_gauge("board-a/rain.tips", june) == []
+    assert [gauge.datastream for gauge in registry.gauges_of_site("sawmill-north", june)] == ["board-c/rain.tips"]
+    assert [person.name for person in registry.people_at("sawmill-north", "developer", june)] == ["Dana Voss"]
+    assert registry.people_at("sawmill-north", "developer", at("2026-02-01 12:00")) == []
+
+
+def test_nodes_are_found_by_mac_and_datastreams_only_while_in_force() -> None:
+    registry = load_registry(_DEMO)
+    node = registry.node_by_mac("240ac400000d")
+    assert node is not None
+    assert node.id == "board-d"
+    assert registry.node_by_mac("000000000000") is None
+    assert registry.datastream("board-a/rain.tips", at("2026-03-10 03:59")) is None
+    assert registry.datastream("board-a/rain.tips", at("2026-03-10 04:00")) is not None
+    installer = registry.installer_of("board-a")
+    assert installer is not None
+    assert installer.id == "sam-okafor"
+
+
+def test_the_newest_calibration_before_the_instant_counts(tmp_path: Path) -> None:
+    text = _DEMO.read_text("utf-8").replace(
+        'calibrations = [{ on = 2026-03-11, by = "Sam Okafor" }]',
+        'calibrations = [{ on = 2026-03-11, by = "S" }, { on = 2026-05-02, by = "T" }]',
+    )
+    registry = _load(tmp_path, text)
+    by = [registry.last_calibration("board-b/rain.tips", at(f"{day} 12:00")) for day in ("2026-04-01", "2026-06-01")]
+    assert [each.by for each in by if each] == ["S", "T"]
+    assert registry.last_calibration("board-b/rain.tips", at("2026-01-01 12:00")) is None
+
+
+def test_unknown_names_are_answered_with_what_exists() -> None:
+    registry = load_registry(_DEMO)
+    with pytest.raises(UnknownThingError, match=r"board-x.*board-a, board-b"):
+        registry.require_node("board-x")
+    with pytest.raises(UnknownThingError, match=r"board-a/rain\.tips"):
+        registry.require_datastream("rain.tips")
+
+
+def test_dates_of_a_node_need_its_municipality_where_time_zones_differ(tmp_path: Path) -> None:
+    text = _DEMO.read_text("utf-8").replace(
+        "# --- people",
+        '[[municipalities]]\nid = "west"\nname = "West"\nprofile = "elmsford"\ntime_zone = "America/Chicago"\n# ---',
+        1,
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        _load(tmp_path, text)
+    assert any("node board-a: needs `municipality`" in fault for fault in caught.value.faults)

@@ -1,0 +1,92 @@
+"""A fault that a person must mend is told once, to whoever mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headwall.ledger import schema
+from headwall.rules.facts import NodeFault
+from support.rules_house import HOUR, MINUTE, House, at, make_registry
+
+NOON = at("2026-06-10 12:00")
+_OPERATOR = """
+[[people]]
+id = "operator"
+name = "Otto Operator"
+email = "otto@village.example"
+roles = [{ role = "operator", municipality = "elmsford", from = 2020-01-01 }]
+"""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    made = House(make_registry(tmp_path, more=_OPERATOR), NOON)
+    made.put((NOON, 0))
+    yield made
+    made.close()
+
+
+def _faults(house: House) -> list[tuple[str, str]]:
+    return [(person, fact.fault) for _, person, _, fact in house.outbox() if isinstance(fact, NodeFault)]
+
+
+def _dead_letter(house: House, digest: str, reason: str) -> None:
+    row = {"digest": digest, "node": "board-a", "topic": "t", "payload": b"", "reason": reason, "detail": "seq 5"}
+    with house.ledger.begin() as conn:
+        conn.execute(schema.dead_letters.insert().values(**row, count=1, state="open", at_us=NOON))
+
+
+def _state(house: House, received_us: int, faults: list[str]) -> None:
+    body: Any = {"v": 1, "status": "online", "faults": faults}
+    with house.ledger.begin() as conn:
+        conn.execute(schema.node_states.delete())
+        row = {"node": "board-a", "status": "online", "body": body, "received_us": received_us}
+        conn.execute(schema.node_states.insert().values(**row))
+
+
+def test_an_identity_conflict_is_told_to_the_installer_once(house: House) -> None:
+    _dead_letter(house, "one", "identity_conflict")
+    _dead_letter(house, "two", "identity_conflict")
+    house.judge()
+    _dead_letter(house, "three", "identity_conflict")
+    house.new_engine()
+    house.judge()
+    assert _faults(house) == [("installer", "identity_conflict")]
+
+
+def test_a_bad_payload_alone_is_no_fault_of_the_node(house: House) -> None:
+    _dead_letter(house, "one", "not_json")
+    house.judge()
+    assert _faults(house) == []
+
+
+def test_a_fault_that_the_node_names_is_told_once_until_it_is_over(house: House) -> None:
+    for n in range(3):
+        _state(house, NOON + n, ["stuck_contact"])
+        house.judge()
+    _state(house, NOON + 4, [])
+    house.judge()
+    _state(house, NOON + 5, ["stuck_contact"])
+    house.judge(NOON + MINUTE)
+    assert _faults(house) == [("installer", "stuck_contact")] * 2
+    assert [notice.closed_us is None for notice in house.notices("node_fault")] == [False, True]
+
+
+def test_a_reported_fault_is_told_once_and_again_after_a_day(house: House) -> None:
+    house.engine.report_fault("board-a", "custody_missing", "no custody for 20 min")
+    house.judge()
+    house.engine.report_fault("board-a", "custody_missing", "no custody for 30 min")
+    house.judge(NOON + HOUR)
+    assert _faults(house) == [("installer", "custody_missing")]
+    house.engine.report_fault("board-a", "custody_missing", "still")
+    house.judge(NOON + 25 * HOUR)
+    assert _faults(house) == [("installer", "custody_missing")] * 2
+
+
+def test_a_fault_of_the_gateway_goes_to_the_operator(house: House) -> None:
+    house.engine.report_fault("gateway", "influx_refused", "401")
+    house.judge()
+    assert _faults(house) == [("operator", "influx_refused")]
