@@ -17,6 +17,7 @@ from headwall.ledger.append import append_readings
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import RegistryFile
+from headwall.rules import duties
 from headwall.rules.facts import Clocks, Fact, StormDuty, StormSummary, to_body
 
 from support.readings import tip
@@ -194,3 +195,9 @@ def tell(ledger: Ledger, key: str, fact: Fact, at_us: int, *, person: str = "rut
     }  # fmt: skip
     with ledger.begin() as conn:
         conn.execute(schema.outbox.insert().values(**row))
+
+
+def open_duty(ledger: Ledger, fact: StormDuty) -> StormDuty:
+    """The duty in the ledger, as a rule opens it."""
+    with ledger.begin() as conn:
+        return duties.open_duty(conn, fact, fact.learned_us, historical=False)

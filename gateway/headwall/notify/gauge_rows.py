@@ -61,8 +61,8 @@ def still_raining(look: Lookup, storm: StormSummary, provision: Provision | None
     over = f"over after {wording.duration(numbers.mit_us)} without rain" if numbers else "not over yet"
     since_us = look.now_us - storm.end_us
     if since_us <= _LIKELY_STILL_RAINING_US:
-        return f"yes: last tip {wording.duration(since_us)} before this mail; {over}"
-    return f"not known: no tip for {wording.duration(since_us)} before this mail; {over}"
+        return f"yes: last tip {wording.duration(since_us)} before this was written; {over}"
+    return f"not known: no tip for {wording.duration(since_us)} before this was written; {over}"
 
 
 def _peak(storm: StormSummary) -> str:

@@ -189,7 +189,7 @@ class StormSection:
                 state, name, at_us = closed
                 how = "recorded as received" if state == "received" else f"closed ({state.replace('_', ' ')})"
                 site = self._look.site_name(duty.site)
-                lines.append(f"{site}: {how} by {name} on {short(at_us, self._zone)}, before this mail went out.")
+                lines.append(f"{site}: {how} by {name} on {short(at_us, self._zone)}.")
         return lines
 
     def _steps(self) -> list[str]:

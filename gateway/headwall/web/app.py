@@ -1,0 +1,162 @@
+"""The read-only page: what stands where, each duty with its readings, and the same as JSON. No JavaScript needed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import jinja2
+import sqlalchemy as sa
+import structlog
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from headwall.clock import Clock
+from headwall.errors import UnknownThingError
+from headwall.law.profile import Profile
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.notify import wording
+from headwall.notify.content import Section
+from headwall.notify.lookup import Lookup
+from headwall.notify.render import line_html
+from headwall.notify.storm_section import StormSection
+from headwall.registry import Registry
+from headwall.registry.model import Person
+from headwall.rules import duties as duty_book
+from headwall.rules.facts import StormDuty, from_body
+from headwall.web.server import WebServer, WebServerError
+from headwall.web.status import Health, build_status, duty_line, to_json
+
+__all__ = ["WebServer", "WebServerError", "create_app"]
+
+log = structlog.get_logger("web")
+
+#: nothing from elsewhere, no scripts: whatever a board calls itself can do no harm
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'"
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_ANYBODY = Person(id="anybody", name="NAME", email="")
+_LATE_US = 3_600_000_000
+
+
+def create_app(
+    ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile], clock: Clock, health: Health
+) -> FastAPI:
+    """The page and its JSON.
+
+    Args:
+        health: the unhealthy parts with the reason, empty when all is well.
+    """
+    app = FastAPI(title="Headwall", docs_url=None, redoc_url=None)
+    page = _Page(ledger, registry, profiles, clock, health)
+    app.middleware("http")(_add_headers)
+    app.get("/", response_class=HTMLResponse)(page.index)
+    app.get("/duties/{number}", response_class=HTMLResponse)(page.duty)
+    app.get("/duties/{number}/hyetograph.png", response_class=Response)(page.hyetograph)
+    app.get("/api/status")(page.status)
+    app.get("/healthz")(page.healthz)
+    return app
+
+
+async def _add_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await call_next(request)
+    response.headers.update(_HEADERS)
+    return response
+
+
+class _Page:
+    """The handlers. Plain functions: FastAPI runs them in its threads, each with a connection of its own."""
+
+    def __init__(
+        self, ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile], clock: Clock, health: Health
+    ) -> None:
+        self._ledger, self._registry, self._profiles = ledger, registry, profiles
+        self._clock, self._health = clock, health
+
+    def index(self) -> HTMLResponse:
+        status = build_status(self._ledger, self._registry, self._profiles, self._clock.now_us(), self._health())
+        zone = self._registry.zone(self._registry.municipalities[0].id)
+        return HTMLResponse(_render("status.html.j2", status=status, zone=zone))
+
+    def status(self) -> JSONResponse:
+        """The same as the page. Instants are µs UTC, depths exact decimals as text."""
+        now_us = self._clock.now_us()
+        return JSONResponse(to_json(build_status(self._ledger, self._registry, self._profiles, now_us, self._health())))
+
+    def healthz(self) -> JSONResponse:
+        """200 while every part is healthy, else 503 with the reasons."""
+        unhealthy = dict(self._health())
+        try:
+            with self._ledger.read() as conn:
+                conn.execute(sa.select(schema.append_position.c.pos))
+        except sa.exc.SQLAlchemyError as error:
+            unhealthy["ledger"] = f"cannot be read: {error}"
+        state = "unhealthy" if unhealthy else "ok"
+        return JSONResponse({"status": state, "parts": unhealthy}, status_code=503 if unhealthy else 200)
+
+    def duty(self, number: int) -> HTMLResponse:
+        found, versions = self._duty(number)
+        section = self._section(found.body)
+        text = _render(
+            "duty.html.j2",
+            duty=duty_line(found, self._registry, self._clock.now_us()),
+            section=section,
+            versions=versions,
+            zone=self._look().zone(found.body.municipality),
+        )
+        return HTMLResponse(text)
+
+    def hyetograph(self, number: int) -> Response:
+        found, _ = self._duty(number)
+        picture = self._section(found.body).picture
+        if picture is None:
+            raise HTTPException(404, f"duty {number} has no readings to draw")
+        return Response(picture.png, media_type="image/png")
+
+    def _look(self) -> Lookup:
+        return Lookup(self._registry, self._profiles, self._ledger, self._clock.now_us())
+
+    def _section(self, duty: StormDuty) -> Section:
+        """What a mail would say of the duty now."""
+        return StormSection(self._look(), [duty], _ANYBODY, "", _LATE_US).build("hyetograph")
+
+    def _duty(self, number: int) -> tuple[duty_book.Duty, list[StormDuty]]:
+        """A duty and all its versions, newest first."""
+        c = schema.duty_versions.c
+        try:
+            with self._ledger.read() as conn:
+                found = duty_book.get(conn, number)
+                bodies = conn.execute(sa.select(c.body).where(c.duty == number).order_by(c.version.desc())).scalars()
+                facts = [from_body(body) for body in bodies]
+        except UnknownThingError as error:
+            raise HTTPException(404, str(error)) from error
+        return found, [fact for fact in facts if isinstance(fact, StormDuty)]
+
+
+def _render(template: str, **values: object) -> str:
+    return _TEMPLATES.get_template(template).render(**values)
+
+
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("headwall.web"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        local=wording.full_time,
+        ago=wording.duration,
+        inches=wording.inches,
+        words=lambda text: str(text).replace("_", " "),
+        line_html=line_html,
+    )
+    return made
+
+
+_TEMPLATES = _environment()

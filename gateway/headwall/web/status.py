@@ -1,0 +1,409 @@
+"""What stands where, as plain data: for the page, the JSON interface and the terminal view alike. Read-only.
+
+Instants are µs UTC, depths exact decimals as text. A board is judged by the age of its data, not by what it or the
+broker last said: a retained "online" outlives the power.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import Any, Literal
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.hydrology.storms import Rain, StormRule, fold
+from headwall.law import localtime
+from headwall.law.profile import Profile, StormNumbers
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.registry import Registry
+from headwall.registry.model import Datastream, Node
+from headwall.rules import duties as duty_book
+from headwall.rules.rain import neighbour_us, valid_between
+from headwall.units import parse_depth, quanta_to_reach
+
+Health = Callable[[], dict[str, str]]
+BoardState = Literal["reporting", "silent", "never heard"]
+
+_EVERYTHING = 2**62  # an append position, and an instant, behind all there are
+_DAY_US = 24 * localtime.HOUR_US
+_SPELL_US = 3 * _DAY_US  # how far back rain is read for the current storm
+_MINUTE_US = 60_000_000
+_SHOWN_DUTIES, _SHOWN_MAILS, _SHOWN_NOTICES = 200, 50, 100
+
+
+class Board(msgspec.Struct, frozen=True):
+    """A node of the registry. `said` is what it last said of itself, "" if nothing."""
+
+    node: str
+    place: str
+    state: BoardState
+    last_data_us: int | None
+    said: str
+    clock_known: bool | None
+    battery_v: float | None
+    faults: list[str]
+    in_maintenance: bool
+
+
+class Unclaimed(msgspec.Struct, frozen=True):
+    """A node that sends but is not in the registry."""
+
+    node: str
+    last_heard_us: int
+
+
+class Gauge(msgspec.Struct, frozen=True):
+    """A rain gauge. Depths in inches as text, None where nothing valid is on record for that time."""
+
+    datastream: str
+    place: str
+    sites: list[str]
+    accepted: bool
+    silent: bool
+    last_valid_us: int | None
+    tip: str
+    storm_in: str | None
+    storm_start_us: int | None
+    storm_over: bool
+    last_24h_in: str | None
+    today_in: str | None
+
+
+class DutyLine(msgspec.Struct, frozen=True):
+    """A duty and the newest that is known of it. `overdue`: open and past its due time."""
+
+    id: int
+    site: str
+    site_name: str
+    municipality: str
+    state: str
+    version: int
+    due_us: int
+    overdue: bool
+    depth_in: str
+    learned_us: int
+    historical: bool
+    trigger_gone: str
+    closed_by: str | None
+    closed_us: int | None
+    closed_reason: str | None
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """A standing notice that is not closed."""
+
+    id: int
+    kind: str
+    subject: str
+    text: str
+    opened_us: int
+
+
+class MailLine(msgspec.Struct, frozen=True):
+    """A composed mail. `state` is queued, sent or failed."""
+
+    id: int
+    recipient: str
+    subject: str
+    state: str
+    tries: int
+    repeats: int
+    last_error: str | None
+    at_us: int
+    sent_us: int | None
+    next_try_us: int
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """`lost` is the number of sequence numbers in recorded gaps; `waiting` facts are in no mail yet."""
+
+    appended: int
+    gaps: int
+    lost: int
+    dead_letters: int
+    waiting: int
+    mails_queued: int
+    mails_sent: int
+    mails_failed: int
+    mails_repeated: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Everything at one instant. `health` names the unhealthy parts with the reason; empty when all is well."""
+
+    now_us: int
+    time_zone: str
+    ledger: str
+    health: dict[str, str]
+    boards: list[Board]
+    unclaimed: list[Unclaimed]
+    gauges: list[Gauge]
+    duties: list[DutyLine]
+    notices: list[Notice]
+    mails: list[MailLine]
+    counts: Counts
+
+
+def build_status(
+    ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile], now_us: int, health: Mapping[str, str]
+) -> Status:
+    """The status as one committed state of the ledger shows it."""
+    with ledger.read() as conn:
+        gauges = _gauges(conn, registry, profiles, now_us)
+        return Status(
+            now_us=now_us,
+            time_zone=registry.municipalities[0].time_zone,
+            ledger=ledger.id,
+            health=dict(health),
+            boards=_boards(conn, registry, gauges, now_us),
+            unclaimed=_unclaimed(conn),
+            gauges=gauges,
+            duties=duty_lines(conn, registry, now_us),
+            notices=_notices(conn),
+            mails=_mails(conn),
+            counts=_counts(conn),
+        )
+
+
+def to_json(status: Status) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(status)
+    return built
+
+
+# --- boards ---
+
+
+def _boards(conn: sa.Connection, registry: Registry, gauges: list[Gauge], now_us: int) -> list[Board]:
+    said = {row.node: row for row in conn.execute(sa.select(schema.node_states))}
+    by_node: dict[str, list[Gauge]] = {}
+    for gauge in gauges:
+        by_node.setdefault(gauge.datastream.partition("/")[0], []).append(gauge)
+    return [_board(conn, node, said.get(node.id), by_node.get(node.id, []), now_us) for node in registry.nodes]
+
+
+def _board(conn: sa.Connection, node: Node, said: sa.Row[Any] | None, gauges: list[Gauge], now_us: int) -> Board:
+    body = said.body if said is not None and isinstance(said.body, dict) else {}
+    times = [gauge.last_valid_us for gauge in gauges if gauge.last_valid_us is not None]
+    if said is not None and said.last_data_us is not None:
+        times.append(said.last_data_us)
+    last_us = max(times, default=None)
+    faults = body.get("faults")
+    return Board(
+        node=node.id,
+        place=node.place,
+        state=_board_state(node, last_us, now_us),
+        last_data_us=last_us,
+        said=said.status if said is not None else "",
+        clock_known=_known(body.get("synced"), bool),
+        battery_v=_known(body.get("battery_v"), (int, float)),
+        faults=[str(fault) for fault in faults] if isinstance(faults, list) else [],
+        in_maintenance=_in_maintenance(conn, node.id, now_us),
+    )
+
+
+def _board_state(node: Node, last_us: int | None, now_us: int) -> BoardState:
+    if last_us is None:
+        return "never heard"
+    limit_min = min((stream.silent_after_min for stream in node.datastreams), default=60)
+    return "reporting" if now_us - last_us <= limit_min * _MINUTE_US else "silent"
+
+
+def _known(value: Any, kind: type | tuple[type, ...]) -> Any:
+    """The value if it is of that kind: what a board says of itself may be anything."""
+    return value if isinstance(value, kind) else None
+
+
+def _in_maintenance(conn: sa.Connection, node: str, now_us: int) -> bool:
+    c = schema.maintenance.c
+    query = sa.select(c.id).where(c.node == node, c.start_us <= now_us, c.end_us > now_us)
+    return conn.execute(query).first() is not None
+
+
+def _unclaimed(conn: sa.Connection) -> list[Unclaimed]:
+    c = schema.node_states.c
+    query = sa.select(c.node, c.received_us).where(c.status == "unclaimed").order_by(c.node)
+    return [Unclaimed(row.node, row.received_us) for row in conn.execute(query)]
+
+
+# --- gauges ---
+
+
+def _gauges(conn: sa.Connection, registry: Registry, profiles: Mapping[str, Profile], now_us: int) -> list[Gauge]:
+    c = schema.acceptances.c
+    accepted = {f"{row.node}/{row.stream}" for row in conn.execute(sa.select(c.node, c.stream))}
+    found = []
+    for datastream in sorted(set(registry.datastream_ids())):
+        stream = registry.datastream(datastream, now_us)
+        if stream is not None and stream.tip is not None:
+            view = _GaugeView(conn, registry, profiles, datastream, stream, now_us)
+            found.append(view.gauge(accepted=datastream in accepted))
+    return found
+
+
+class _GaugeView:
+    """One tipping bucket at one instant."""
+
+    def __init__(
+        self,
+        conn: sa.Connection,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+        datastream: str,
+        stream: Datastream,
+        now_us: int,
+    ) -> None:
+        self._registry, self._datastream, self._stream, self._now_us = registry, datastream, stream, now_us
+        self._node = registry.require_node(datastream.partition("/")[0])
+        self._zone: tzinfo = registry.zone_of_node(self._node)
+        self._tip = parse_depth(stream.tip or "")
+        self._numbers = _numbers(registry, profiles, datastream, now_us)
+        found = valid_between(conn, datastream, now_us - _SPELL_US, now_us, _EVERYTHING)
+        self._readings = [Rain(reading.time_us, reading.tips) for reading in found]
+        self._last_us = neighbour_us(conn, datastream, now_us + 1, _EVERYTHING, before=True)
+
+    def gauge(self, *, accepted: bool) -> Gauge:
+        storm_depth, start_us, over = self._storm()
+        return Gauge(
+            datastream=self._datastream,
+            place=self._node.place,
+            sites=[site.name for site in self._registry.sites_of_gauge(self._datastream, self._now_us)],
+            accepted=accepted,
+            silent=self._silent(),
+            last_valid_us=self._last_us,
+            tip=self._stream.tip or "",
+            storm_in=storm_depth,
+            storm_start_us=start_us,
+            storm_over=over,
+            last_24h_in=self._since(self._now_us - _DAY_US + 1),
+            today_in=self._since(localtime.day_bounds(self._now_us, self._zone)[0]),
+        )
+
+    def _silent(self) -> bool:
+        limit_us = self._stream.silent_after_min * _MINUTE_US
+        return self._last_us is None or self._now_us - self._last_us > limit_us
+
+    def _since(self, start_us: int) -> str | None:
+        """The depth since an instant; None, not 0, where nothing valid came in that time: silence is not dryness."""
+        found = [reading.amount for reading in self._readings if reading.time_us >= start_us]
+        return (self._tip * sum(found)).text_in if found else None
+
+    def _storm(self) -> tuple[str | None, int | None, bool]:
+        """Depth and start of the latest storm, and whether it is over."""
+        numbers = self._numbers
+        asked = parse_depth(numbers.depth) if numbers else self._tip
+        rule = StormRule(
+            depth=quanta_to_reach(asked, self._tip),
+            day_bounds=lambda instant_us: localtime.day_bounds(instant_us, self._zone),
+            mit_us=numbers.mit_us if numbers else 6 * localtime.HOUR_US,
+        )
+        storms = fold(self._readings, rule).storms
+        if not storms:
+            return None, None, False
+        latest = storms[-1]
+        return (self._tip * latest.amount).text_in, latest.start_us, latest.ended(self._now_us, rule)
+
+
+def _numbers(registry: Registry, profiles: Mapping[str, Profile], datastream: str, now_us: int) -> StormNumbers | None:
+    """What the code of the gauge's sites asks of a storm; None for a gauge that no site has."""
+    for site in registry.sites_of_gauge(datastream, now_us):
+        profile = profiles.get(registry.municipality(site.municipality).profile)
+        for provision in profile.in_force("storm_report", now_us) if profile else []:
+            return provision.storm_on(localtime.day_of(now_us, registry.zone(site.municipality)))
+    return None
+
+
+# --- duties, notices, mails ---
+
+
+def duty_lines(conn: sa.Connection, registry: Registry, now_us: int) -> list[DutyLine]:
+    """Open duties by due time, then the closed ones, latest due first."""
+    lines = [duty_line(duty, registry, now_us) for duty in duty_book.listed(conn, everything=True)]
+    still_open = [line for line in lines if line.state == "open"]
+    closed = [line for line in lines if line.state != "open"]
+    return (still_open + closed[::-1])[:_SHOWN_DUTIES]
+
+
+def duty_line(duty: duty_book.Duty, registry: Registry, now_us: int) -> DutyLine:
+    site = registry.site(duty.body.site)
+    return DutyLine(
+        id=duty.id,
+        site=duty.body.site,
+        site_name=site.name if site else duty.body.site,
+        municipality=duty.body.municipality,
+        state=duty.state,
+        version=duty.version,
+        due_us=duty.body.due_us,
+        overdue=duty.state == "open" and not duty.historical and duty.body.due_us < now_us,
+        depth_in=duty.body.storm.depth_in,
+        learned_us=duty.body.learned_us,
+        historical=duty.historical,
+        trigger_gone=duty.body.trigger_gone,
+        closed_by=duty.closed_by,
+        closed_us=duty.closed_us,
+        closed_reason=duty.closed_reason,
+    )
+
+
+def _notices(conn: sa.Connection) -> list[Notice]:
+    c = schema.notices.c
+    query = sa.select(schema.notices).where(c.closed_us.is_(None)).order_by(c.opened_us.desc()).limit(_SHOWN_NOTICES)
+    return [Notice(row.id, row.kind, row.subject, _notice_text(row.body), row.opened_us) for row in conn.execute(query)]
+
+
+def _notice_text(body: dict[str, Any]) -> str:
+    """A notice in a sentence; one of an unknown kind as the names and values that it carries."""
+    match body.get("type"):
+        case "gauge_silent":
+            limit = body.get("limit_min")
+            return f"no valid data for {limit} minutes: cannot rule out a qualifying storm, check by hand"
+        case "near_threshold":
+            measured, asked = _short_in(body["storm"]["depth_in"]), _short_in(body["threshold_in"])
+            return f"{measured} where the code asks about {asked}: near threshold, your call"
+        case "inactive_site_storm":
+            measured = _short_in(body["storm"]["depth_in"])
+            return (
+                f"{measured} while the site was {str(body['status']).replace('_', ' ')}: no duty was opened, your call"
+            )
+        case "node_fault":
+            return f"{str(body['fault']).replace('_', ' ')}: {body['detail']}"
+    return "; ".join(f"{key} {value}" for key, value in body.items())
+
+
+def _short_in(depth_in: str) -> str:
+    return f"{depth_in} in"
+
+
+def _mails(conn: sa.Connection) -> list[MailLine]:
+    """The failed ones first, since somebody was not told; then the newest."""
+    c = schema.mails.c
+    columns = [getattr(c, name) for name in MailLine.__struct_fields__]
+    failed_first = sa.case((c.state == "failed", 0), else_=1)
+    query = sa.select(*columns).order_by(failed_first, c.id.desc()).limit(_SHOWN_MAILS)
+    return [MailLine(*row) for row in conn.execute(query)]
+
+
+def _counts(conn: sa.Connection) -> Counts:
+    gaps, letters, mails, outbox = schema.gaps.c, schema.dead_letters.c, schema.mails.c, schema.outbox.c
+    lost = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(gaps.last_seq - gaps.first_seq + 1), 0))
+    gap_count, lost_count = conn.execute(lost.select_from(schema.gaps)).one()
+    by_state = dict.fromkeys(("queued", "sent", "failed"), 0)
+    for state, count in conn.execute(sa.select(mails.state, sa.func.count()).group_by(mails.state)):
+        by_state[state] = count
+    return Counts(
+        appended=_scalar(conn, sa.select(schema.append_position.c.pos)),
+        gaps=gap_count,
+        lost=int(lost_count),
+        dead_letters=_scalar(conn, sa.select(sa.func.count()).where(letters.state == "open")),
+        waiting=_scalar(conn, sa.select(sa.func.count()).where(outbox.mail.is_(None))),
+        mails_queued=by_state["queued"],
+        mails_sent=by_state["sent"],
+        mails_failed=by_state["failed"],
+        mails_repeated=_scalar(conn, sa.select(sa.func.coalesce(sa.func.sum(mails.repeats), 0))),
+    )
+
+
+def _scalar(conn: sa.Connection, query: sa.Select[Any]) -> int:
+    return int(conn.execute(query).scalar() or 0)
