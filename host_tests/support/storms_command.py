@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from click.testing import Result
 from headwall.cli import storms
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 _app = typer.Typer()
 _app.callback()(lambda: None)

@@ -59,21 +59,25 @@ def peak_amount(fallen: Sequence[Fallen], window_us: int) -> Fraction | None:
     starts.sort()
     before = _cumulative(fallen, starts)
     after = _cumulative(fallen, [start + window_us for start in starts])
-    return max(b - a for a, b in zip(before, after, strict=True))
+    return Fraction(max(b - a for a, b in zip(before, after, strict=True)))
 
 
-def _cumulative(fallen: Sequence[Fallen], instants: Sequence[int]) -> list[Fraction]:
+def _cumulative(fallen: Sequence[Fallen], instants: Sequence[int]) -> list[int | Fraction]:
     """What had fallen by each of the instants, which must be in order."""
-    sums, total, n = [], 0, 0
+    sums: list[int | Fraction] = []
+    total = n = 0
     for instant in instants:
         while n < len(fallen) and fallen[n].end_us <= instant:
             total += fallen[n].amount
             n += 1
-        part = Fraction(0)
-        if n < len(fallen) and instant > fallen[n].start_us:
-            part = Fraction(fallen[n].amount * (instant - fallen[n].start_us), fallen[n].end_us - fallen[n].start_us)
-        sums.append(total + part)
+        inside = n < len(fallen) and instant > fallen[n].start_us
+        sums.append(total + _part(fallen[n], instant) if inside else total)
     return sums
+
+
+def _part(fallen: Fallen, instant: int) -> Fraction:
+    """What of a stretch had fallen by an instant inside it."""
+    return Fraction(fallen.amount * (instant - fallen.start_us), fallen.end_us - fallen.start_us)
 
 
 def rate_mm_h(amount: Fraction, window_us: int, quantum: Depth) -> Fraction:
