@@ -51,9 +51,10 @@ def test_a_duty_does_not_move_to_a_storm_it_had_not_counted() -> None:
 _SPAN = st.tuples(st.integers(0, 100), st.integers(0, 30)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 
 
-@given(
-    spans=st.lists(st.tuples(_SPAN, st.integers(0, 20), st.booleans()), max_size=6), cuts=st.sets(st.integers(0, 130))
-)
+_DUTY = st.tuples(_SPAN, st.integers(0, 20), st.booleans())
+
+
+@given(spans=st.lists(_DUTY, max_size=6), cuts=st.sets(st.integers(0, 130)))
 def test_every_duty_and_storm_ends_in_exactly_one_place(
     spans: list[tuple[tuple[int, int], int, bool]], cuts: set[int]
 ) -> None:

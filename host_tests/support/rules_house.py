@@ -99,19 +99,24 @@ def at(text: str) -> int:
     return to_us(datetime.fromisoformat(text).replace(tzinfo=UTC))
 
 
-def make_registry(folder: Path, *, tip: str = "0.01 in", status: str = ACTIVE, more: str = "") -> Registry:
+def make_registry(
+    folder: Path, *, tip: str = "0.01 in", status: str = ACTIVE, more: str = "", since: str = "2020-01-01"
+) -> Registry:
     path = folder / "registry.toml"
-    path.write_text(_REGISTRY.format(tip=tip, status=status, more=more), "utf-8")
+    text = _REGISTRY.format(tip=tip, status=status, more=more).replace("2020-01-01", since)
+    path.write_text(text, "utf-8")
     return load_registry(path)
 
 
 class House:
     """One ledger with its rule engine."""
 
-    def __init__(self, registry: Registry, now_us: int, *, accepted: bool = True, batch: int = 5000) -> None:
+    def __init__(
+        self, registry: Registry, now_us: int, *, accepted: bool = True, batch: int = 5000, url: str = "sqlite://"
+    ) -> None:
         self.registry = registry
         self.clock = SetClock(now_us)
-        self.ledger = Ledger.open("sqlite://")
+        self.ledger = Ledger.open(url)
         self._batch = batch
         self.engine = self.new_engine()
         self._seq = 0
