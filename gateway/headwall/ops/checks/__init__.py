@@ -1,0 +1,1 @@
+"""The trials of `headwall check`, one module a part."""

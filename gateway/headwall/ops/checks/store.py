@@ -1,0 +1,58 @@
+"""Trying the ledger: open, commit, disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from headwall.errors import HeadwallError
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.ops.checks.finding import Finding, fails, works
+
+#: below this a failure: SQLite needs room for its write-ahead log, and a full disk stops custody
+_LEAST_FREE_MB = 500
+
+
+def check_ledger(url: str) -> Iterator[Finding]:
+    """Open the ledger (its tables are made or upgraded), commit something that leaves no trace, look at the disk."""
+    shown = sa.make_url(url).render_as_string(hide_password=True)
+    try:
+        ledger = Ledger.open(url)
+    except (HeadwallError, sa.exc.SQLAlchemyError, OSError, ImportError) as error:
+        mend = "correct ledger.url; the account of headwall must be able to write there"
+        yield fails("ledger", f"{shown} cannot be opened: {_reason(error)}", mend)
+        return
+    try:
+        yield _commit(ledger, shown)
+    finally:
+        ledger.close()
+    file = sa.make_url(url).database
+    if url.startswith("sqlite") and file and file != ":memory:":
+        yield _disk(Path(file).resolve().parent)
+
+
+def _commit(ledger: Ledger, shown: str) -> Finding:
+    try:
+        with ledger.begin() as conn:
+            conn.execute(schema.meta.insert().values(key="check", value="written and removed by headwall check"))
+            conn.execute(schema.meta.delete().where(schema.meta.c.key == "check"))
+    except sa.exc.SQLAlchemyError as error:
+        return fails("ledger", f"{shown} cannot be written: {_reason(error)}", "let headwall's account write it")
+    return works("ledger", f"{shown} opened and written, id {ledger.id}")
+
+
+def _disk(folder: Path) -> Finding:
+    free_mb = shutil.disk_usage(folder).free // 1_000_000
+    if free_mb < _LEAST_FREE_MB:
+        mend = f"make room: at least {_LEAST_FREE_MB} MB; a full disk stops custody, and boards then fill up"
+        return fails("ledger disk", f"{free_mb} MB free in {folder}", mend)
+    return works("ledger disk", f"{free_mb:,} MB free in {folder}")
+
+
+def _reason(error: Exception) -> str:
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+    return str(cause).strip().splitlines()[0] if str(cause).strip() else type(error).__name__
