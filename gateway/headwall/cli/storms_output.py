@@ -153,9 +153,10 @@ def write_notes(analysis: Analysis) -> None:
 
 
 def _title(analysis: Analysis) -> str:
+    mit_h = f"{analysis.rule.mit_us / 3.6e9:g}"
     return (
-        f"Storms (dry gap {analysis.rule.mit_us / 3.6e9:g} h) and what reaches {analysis.threshold} "
-        f"by {analysis.rule.window}, times in {localtime.zone_name(analysis.file.zone)}"
+        f"Storms, {mit_h} h without rain between them; triggers at {analysis.threshold} by window "
+        f"{analysis.rule.window!r}, clock {analysis.clock!r}; times in {localtime.zone_name(analysis.file.zone)}"
     )
 
 
