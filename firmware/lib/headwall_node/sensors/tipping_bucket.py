@@ -21,10 +21,10 @@ and the time since the edge before ("quiet": at least `settle_ms`) mean:
     closed   open     any    the opening; now open
     closed   closed   any    bounce
 
-More than `_CHATTER_EDGES` edges in 250 ms are no rain but a fault of contact or cable: a null with reason
-"fault", the tip that began it is withdrawn, and nothing is counted until the contact rests for a second. That is
-why a tip goes to the journal 250 ms after it happened; till then, and as long as the journal is busy, it stands in
-RTC memory. A contact that stays closed gives one tip and then nulls with reason "stuck": silence is not dryness.
+Edges that go on for 250 ms without a rest of `settle_ms` are no rain but a fault of contact or cable: a null with
+reason "fault", the tip that began it is withdrawn, and nothing is counted until the contact rests for a second. That
+is why a tip goes to the journal 400 ms after it happened; till then, and as long as the journal is busy, it stands
+in RTC memory. A contact that stays closed gives one tip and then nulls with reason "stuck": silence is not dryness.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ from micropython import const
 
 from .. import power
 
-_CONFIRM_MS = const(250)
-_CHATTER_EDGES = const(40)
+_CHATTER_MS = const(250)
+_CONFIRM_MS = const(400)  # more than _CHATTER_MS and the rest that ends a run of edges
 _REST_MS = const(1000)
 _LONGEST_WAIT_MS = const(10000)
 _RETRY_MS = const(1000)
@@ -136,9 +136,7 @@ class TippingBucket:
         self._stuck_after = settings["stuck_s"] * 1000
         self._report_every = report_s * 1000
         self._closed = False
-        self._closed_at = self._edge_at = self._tip_at = self._lone_at = _PAST
-        self._window_at = _PAST
-        self._window_edges = 0
+        self._closed_at = self._edge_at = self._run_at = self._tip_at = self._lone_at = _PAST
         self._chatter_from = None
         self._told = None  # the reason that the last null gave
         self._flag = asyncio.ThreadSafeFlag()
@@ -188,7 +186,10 @@ class TippingBucket:
         """The truth table above."""
         quiet = up - self._edge_at >= self._settle
         self._edge_at = up
-        self._count_edge(up)
+        if quiet:
+            self._run_at = up
+        elif up - self._run_at >= _CHATTER_MS and self._chatter_from is None:
+            self._chatter_from = self._run_at
         if not self._closed and not closed:
             if (quiet and self._tips.blind(self._settle)) or (not quiet and up - self._lone_at < self._settle):
                 self._lone_at = _PAST
@@ -216,14 +217,6 @@ class TippingBucket:
             self._retained.closed &= ~bit
         self._closed = closed
 
-    def _count_edge(self, up):
-        if up - self._window_at >= _CONFIRM_MS:
-            self._window_at = up
-            self._window_edges = 0
-        self._window_edges += 1
-        if self._window_edges > _CHATTER_EDGES and self._chatter_from is None:
-            self._chatter_from = self._window_at
-
     # -- in the task
 
     def service(self):
@@ -249,8 +242,9 @@ class TippingBucket:
 
     def _report(self, up):
         reason = self.reason
-        passed = up - self._retained.reported[self._contact]
-        if not 0 <= passed < self._report_every or (reason and reason != self._told):
+        last = self._retained.reported[self._contact]  # -1: never; later than now: under another boot id
+        due = last < 0 or not last <= up < last + self._report_every
+        if due or (reason and reason != self._told):
             self._tips.report(self._contact, reason)
         self._told = reason
 
