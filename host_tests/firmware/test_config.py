@@ -17,9 +17,8 @@ GOOD: dict[str, Any] = {
 
 
 def faults(given: object) -> list[str]:
-    said = mp.run(
-        f"import json\nfrom headwall_node import config\nprint(json.dumps(config.validate(json.loads({json.dumps(given)!r}))))"
-    )
+    script = "import json\nfrom headwall_node import config\nprint(json.dumps(config.validate(json.loads(%r))))"
+    said = mp.run(script % json.dumps(given))
     return sorted(json.loads(said))
 
 
