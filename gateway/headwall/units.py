@@ -118,18 +118,6 @@ def quanta_to_reach(threshold: Depth, quantum: Depth) -> int:
     return math.ceil(threshold.mm / quantum.mm)
 
 
-def common_quantum(*depths: Depth) -> Depth:
-    """The largest depth of which all those given are whole multiples, so that they can be summed as integers."""
-    quantum = Fraction(0)
-    for each in depths:
-        quantum = _gcd(quantum, each.mm)
-    return Depth(quantum)
-
-
-def _gcd(a: Fraction, b: Fraction) -> Fraction:
-    return Fraction(math.gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator)
-
-
 def to_decimal(value: Fraction, places: int = 6) -> Decimal:
     """The value as a Decimal: exact where it ends, else cut (towards zero) after `places` decimals."""
     rest, digits = value.denominator, 0

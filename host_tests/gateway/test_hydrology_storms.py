@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any
 
 import pytest
-from headwall.hydrology.storms import HOUR_US, Rain, StormRule, StormState, Trigger, Window, fold, wet_spells
+from headwall.hydrology.storms import HOUR_US, Rain, StormRule, StormState, Trigger, Window, fold
 from headwall.law import localtime
 from hypothesis import given
 from hypothesis import strategies as st
@@ -172,6 +172,20 @@ def laid_out(gaps: list[tuple[int, int]]) -> list[Rain]:
         now += gap_us
         rain.append(Rain(now, amount))
     return rain
+
+
+def wet_spells(rain: Iterable[tuple[int, int]], rule: StormRule) -> Iterator[list[Rain]]:
+    """Rain in order of time, cut where the gap is so long that the next spell can be folded by itself."""
+    spell: list[Rain] = []
+    for time_us, amount in rain:
+        if amount == 0:
+            continue
+        if spell and time_us - spell[-1].time_us >= rule.memory_us:
+            yield spell
+            spell = []
+        spell.append(Rain(time_us, amount))
+    if spell:
+        yield spell
 
 
 def oracle_cautious(rain: list[Rain], asked: StormRule) -> list[tuple[int, str]]:

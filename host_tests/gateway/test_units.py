@@ -73,11 +73,6 @@ def test_depth_just_below_the_threshold_never_reads_as_the_threshold() -> None:
     assert below.text_in == "0.499999"
 
 
-def test_common_quantum_divides_every_tip_size() -> None:
-    quantum = units.common_quantum(*(units.parse_depth(tip) for tip in ("0.01 in", "0.2 mm", "0.1 mm")))
-    assert quantum.text_mm == "0.002"
-
-
 @given(st.integers(0, 10**9), st.integers(0, 9))
 def test_decimal_text_of_an_exact_decimal_reads_back_as_the_same_number(digits: int, places: int) -> None:
     value = Fraction(digits, 10**places)

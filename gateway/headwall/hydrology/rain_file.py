@@ -318,8 +318,8 @@ def _time_step(rain: list[Rain], zone: tzinfo) -> int:
 
     Rows of 0 are left out, so that a file gives the same storms with and without them.
     """
+    wet = [time_us for time_us, amount in rain if amount]
     step = _HOUR_US
-    for time_us, amount in rain:
-        if amount:
-            step = gcd(step, time_us - localtime.day_bounds(time_us, zone)[0])
-    return step if step % _MINUTE_US == 0 else 0
+    for time_us in wet:
+        step = gcd(step, time_us - localtime.day_bounds(time_us, zone)[0])
+    return step if wet and step % _MINUTE_US == 0 else 0

@@ -30,7 +30,7 @@ given on time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -245,17 +245,3 @@ def fold(rain: Iterable[tuple[int, int]], rule: StormRule) -> Folded:
     if state.storm:
         storms.append(state.storm)
     return Folded(storms, triggers)
-
-
-def wet_spells(rain: Iterable[tuple[int, int]], rule: StormRule) -> Iterator[list[Rain]]:
-    """Rain in order of time, cut where the gap is so long that the next spell can be folded by itself."""
-    spell: list[Rain] = []
-    for time_us, amount in rain:
-        if amount == 0:
-            continue
-        if spell and time_us - spell[-1].time_us >= rule.memory_us:
-            yield spell
-            spell = []
-        spell.append(Rain(time_us, amount))
-    if spell:
-        yield spell
