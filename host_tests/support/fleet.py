@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tomllib
 from typing import Any
 
 from headwall.ingest.sorting import Message
@@ -38,33 +39,45 @@ class FixedClock:
 
 def registry(*nodes: str, streams: dict[str, str] | None = None, since: str = "2026-01-01") -> Registry:
     """A registry of one municipality with these nodes; `streams` are their datastreams by quantity."""
-    streams = streams or {"rain.tips": "tips", "tank.level": "level"}
-    return Registry(
-        RegistryFile.model_validate(
-            {
-                "municipalities": [{"id": "elmsford", "name": "Village of Elmsford", "profile": "elmsford"}],
-                "people": [{"id": "ines", "name": "Ines", "email": "ines@example.org"}],
-                "nodes": [_node(node, streams, since) for node in nodes or MACS],
-                "sites": [],
-            }
-        )
+    return Registry(RegistryFile.model_validate(tomllib.loads(registry_toml(*nodes, streams=streams, since=since))))
+
+
+def registry_toml(*nodes: str, streams: dict[str, str] | None = None, since: str = "2026-01-01") -> str:
+    """The same as a registry.toml."""
+    return """
+sites = []
+[[municipalities]]
+id = "elmsford"
+name = "Village of Elmsford"
+profile = "elmsford"
+[[people]]
+id = "ines"
+name = "Ines"
+email = "ines@example.org"
+""" + "".join(_node(node, streams or {"rain.tips": "tips", "tank.level": "level"}, since) for node in nodes or MACS)
+
+
+def _node(node: str, streams: dict[str, str], since: str) -> str:
+    head = f"""
+[[nodes]]
+id = "{node}"
+mac = "{MACS[node]}"
+from = {since}
+place = "by the shed"
+legal_basis = "municipal_land"
+legal_reference = "none"
+installer = "ines"
+"""
+    return head + "".join(
+        f"""
+[[nodes.datastreams]]
+name = "{name}"
+quantity = "{quantity}"
+from = {since}
+{'tip = "0.01 in"' if quantity == "tips" else ""}
+"""
+        for name, quantity in streams.items()
     )
-
-
-def _node(node: str, streams: dict[str, str], since: str) -> dict[str, Any]:
-    return {
-        "id": node,
-        "mac": MACS[node],
-        "from": since,
-        "place": "by the shed",
-        "legal_basis": "municipal_land",
-        "legal_reference": "none",
-        "installer": "ines",
-        "datastreams": [
-            {"name": name, "quantity": quantity, "from": since, **({"tip": "0.01 in"} if quantity == "tips" else {})}
-            for name, quantity in streams.items()
-        ],
-    }
 
 
 def pack(seq: int, count: int = 1, *, node: str = "gauge-a", jid: str = JID, **change: Any) -> bytes:
