@@ -17,7 +17,7 @@ class LinkDown(Exception):
 class Link:
     """The station interface.
 
-    access_points: list of (ssid, key); an empty list means that the port itself keeps the link up.
+    access_points: list of (ssid, key); with an empty list the port joins the network that it knows.
     """
 
     def __init__(self, access_points, timeout_ms=15000):
@@ -47,12 +47,13 @@ class Link:
 
     async def _try(self, index):
         """Join one access point; None, or why not."""
-        name = "the network"
+        name, key = self._access_points[index] if self._access_points else ("the network known to the port", None)
         try:
+            self._wlan.disconnect()
             if self._access_points:
-                name, key = self._access_points[index]
-                self._wlan.disconnect()
                 self._wlan.connect(name, key)
+            else:
+                self._wlan.connect()
         except OSError as error:
             return "%s: %s" % (name, error)
         start = ticks_ms()

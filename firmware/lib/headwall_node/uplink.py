@@ -58,6 +58,7 @@ class Uplink:
         self.client.on_change = self.changed.set
         self.client.on_ping = _hold_ping
         self._backoff = Backoff(config["backoff_min_s"] * 1000, config["backoff_max_s"] * 1000)
+        self._seen = journal.next
         self._holding = False
         self._closes = 0
         self._clock_doubt = False
@@ -80,6 +81,16 @@ class Uplink:
         except asyncio.TimeoutError:
             log.trouble("uplink", "not done in %d s" % (limit_ms // 1000))
             return False
+
+    def look(self):
+        """Call after something may have been appended to the journal."""
+        if self.journal.next != self._seen:
+            self._seen = self.journal.next
+            self.changed.set()
+
+    def end(self):
+        """Say good-bye to the broker; a coroutine. For a planned restart."""
+        return self.client.disconnect()
 
     def publish(self, kind, payload, retain=False):
         """Publish to the node's topic of a kind; a coroutine that gives the packet id."""

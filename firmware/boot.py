@@ -1,0 +1,1 @@
+# Runs before main.py, also when somebody only wants the prompt: so nothing of Headwall is started here.

@@ -1,0 +1,204 @@
+"""The node: its parts, built from the settings, and what it does on mains and on battery."""
+
+import asyncio
+import struct
+from binascii import hexlify
+
+import esp32
+import machine
+
+from . import log, power, settings
+from .clock import Clock
+from .journal import Journal
+from .network_link import Link
+from .report import Report
+from .sensors.tipping_bucket import TippingBucket, Tips
+from .uplink import Uplink
+
+UPLINK_WITHIN_S = 300  # longest time from one sign of life of the uplink to the next
+GAUGE_WITHIN_S = 60
+RETRY_MS = 60000  # battery: wait after an uplink that failed, doubled with each, up to uplink_s
+SETTLE_MS = 50
+_DUE = "<qB"  # battery, kept in RTC memory: uptime at which the next uplink is due, failures in a row
+
+
+class Node:
+    """given: the validated settings · in_force: their hash · refused: why the newest ones were not taken, or None."""
+
+    def __init__(self, given, in_force, refused):
+        self._given = given
+        self._in_force = in_force
+        self._restart = None  # why the board is to start anew
+        cause = power.reset_cause()
+        log.info("node", "%s starts after %s" % (given["node"], cause))
+        uid = machine.unique_id()
+        self._retained = power.Retained()
+        self._clock = Clock(self._retained.clock, cause == "deep_sleep")
+        self._journal = Journal(_partition("journal"), esp32.NVS("headwall"), uid)
+        self._resume_journal()
+        self._build_gauges()
+        self._report = Report(self._journal, self._clock, in_force, given["mode"], cause, self._extra)
+        self._report.config_error = refused
+        log.trouble("settings", refused)
+        self._link = Link([(net["ssid"], net["password"]) for net in given["wifi"]], given["wifi_timeout_s"] * 1000)
+        self._uplink = Uplink(
+            given,
+            self._journal,
+            self._clock,
+            self._link,
+            self._report,
+            hexlify(uid).decode(),
+            self._configure,
+            lambda: self._watchdog.progress("uplink"),
+        )
+        self._watchdog = power.Watchdog(given["watchdog_s"], self._clock.uptime_ms)
+
+    def _resume_journal(self):
+        if self._journal.started:
+            log.warn("journal", "a new one was begun: %s" % self._journal.started)
+        kept = self._retained.custody
+        if kept and kept[0] == self._journal.jid:
+            self._journal.custody(kept[1])
+
+    def _build_gauges(self):
+        sensors = self._given["sensors"]
+        tips = Tips(self._journal, self._retained, self._clock, [sensor["stream"] for sensor in sensors])
+        woken = power.woken_by()
+        self._gauges = []
+        for contact, sensor in enumerate(sensors):
+            gauge = TippingBucket(sensor, contact, tips, self._retained, self._given["report_s"])
+            gauge.start(woken == contact)
+            self._gauges.append(gauge)
+
+    def _extra(self):
+        """Fields of the state message that the report cannot know."""
+        extra = {"tips_at_risk": power.PENDING_MAX}
+        rssi = self._link.rssi_dbm()
+        if rssi is not None:
+            extra["rssi_dbm"] = rssi
+        return extra
+
+    async def main(self):
+        """Run for ever; on battery, until the next sleep. The first exception of any task ends the program."""
+        work = [self._run_gauge(contact) for contact in range(len(self._gauges))]
+        work.append(self._check())
+        work.append(self._on_battery() if self._given["mode"] == "battery" else self._on_mains())
+        await asyncio.gather(*[asyncio.create_task(task) for task in work])
+
+    # ---- tasks
+
+    async def _run_gauge(self, contact):
+        name = "gauge%d" % contact
+        self._watchdog.register(name, GAUGE_WITHIN_S)
+
+        def beat():
+            self._watchdog.progress(name)
+            self._uplink.look()
+
+        await self._gauges[contact].run(beat)
+
+    async def _check(self):
+        """Feed the watchdog, look for faults, keep what a reset must not lose, and start anew when that is due."""
+        while True:
+            late = self._watchdog.feed()
+            log.trouble("watchdog", "no progress of " + ", ".join(late) if late else None)
+            self._look_for_faults()
+            self.retain()
+            if self._restart:
+                log.info("node", "starts anew: " + self._restart)
+                await self._uplink.end()
+                self.retain()
+                machine.reset()
+            await asyncio.sleep_ms(self._given["watchdog_s"] * 333)
+
+    def _look_for_faults(self):
+        before = self._report.material()
+        found = [fault for gauge in self._gauges for fault in gauge.faults]
+        for name in ("contact_chatter", "contact_stuck"):
+            self._report.fault(name, name in found)
+        self._report.fault("journal_full", self._journal.full)
+        if self._report.material() != before:
+            self._uplink.changed.set()
+
+    async def _on_mains(self):
+        self._watchdog.register("uplink", UPLINK_WITHIN_S)
+        await self._uplink.run()
+
+    async def _on_battery(self):
+        """Connect when that is due, let the gauges finish, sleep to the next duty. Waking starts the program anew."""
+        due, failures = self._uplink_due()
+        while True:
+            if self._clock.uptime_ms() >= due:
+                safe = await self._connect_once()
+                failures = 0 if safe else failures + 1
+                due = self._clock.uptime_ms() + self._uplink_wait_ms(failures)
+                self._retained.mode = struct.pack(_DUE, due, failures)
+                self._retained.save()
+            await self._settle()
+            wait = min(due, self._next_report()) - self._clock.uptime_ms()
+            if wait > 0:
+                self.retain()
+                power.deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._gauges])
+            await asyncio.sleep_ms(SETTLE_MS)
+
+    def _uplink_due(self):
+        """(uptime of the next uplink, failures in a row); at once after anything but a sleep."""
+        if self._report.reset == "deep_sleep" and len(self._retained.mode) == struct.calcsize(_DUE):
+            return struct.unpack(_DUE, self._retained.mode)
+        return 0, 0
+
+    def _uplink_wait_ms(self, failures):
+        every = self._given["uplink_s"] * 1000
+        return min(every, RETRY_MS << min(failures - 1, 12)) if failures else every
+
+    async def _connect_once(self):
+        self._watchdog.register("uplink", UPLINK_WITHIN_S)
+        try:
+            return await self._uplink.once(self._given["awake_max_s"] * 1000)
+        finally:
+            self._watchdog.forget("uplink")
+            self._link.down()
+
+    async def _settle(self):
+        """Wait until no gauge is in the middle of something; a contact that chatters is not waited for for ever."""
+        end = self._clock.uptime_ms() + self._given["awake_max_s"] * 1000
+        while not all(gauge.may_sleep for gauge in self._gauges) and self._clock.uptime_ms() < end:
+            await asyncio.sleep_ms(SETTLE_MS)
+
+    def _next_report(self):
+        """Uptime at which the first gauge owes its report."""
+        count = len(self._gauges)
+        return min(self._retained.reported[:count]) + self._given["report_s"] * 1000
+
+    # ---- what came, and what must stay
+
+    def _configure(self, raw):
+        """A configuration from the gateway; called from the MQTT client's reader."""
+        if settings.receive(raw, self._in_force):
+            self._restart = "a new configuration came"
+        elif not settings.refused():
+            self._report.config_error = None
+        self._uplink.changed.set()
+
+    def retain(self):
+        """Put into RTC memory what a reset must not lose, if it has changed."""
+        clock = self._clock.carry()
+        custody = (self._journal.jid, self._journal.through)
+        if custody != self._retained.custody or _moved(clock, self._retained.clock):
+            self._retained.clock = clock
+            self._retained.custody = custody
+            self._retained.save()
+
+
+def _moved(clock, kept):
+    """Whether two results of Clock.carry() differ by more than the rounding of their milliseconds."""
+    if kept is None or clock[0] != kept[0] or clock[3] != kept[3] or abs(clock[1] - kept[1]) > 5:
+        return True
+    return clock[2] is not None and (kept[2] is None or abs(clock[2] - kept[2]) > 5)
+
+
+def _partition(label):
+    found = esp32.Partition.find(esp32.Partition.TYPE_DATA, label=label)
+    if not found:
+        raise OSError("the flash has no data partition %s: flash the board with Headwall's partition table" % label)
+    return found[0]
