@@ -1,0 +1,109 @@
+"""The service: builds the parts from the settings, starts them in order, watches them, stops them.
+
+Parts follow the ledger on their own, so none of them calls another: ingest commits, and rules, forwarder
+and mailer read on from where their cursors stand.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from headwall.clock import Clock
+from headwall.influx.forwarder import Forwarder
+from headwall.ingest.service import IngestService
+from headwall.law.profile import load_profile
+from headwall.ledger.ledger import Ledger
+from headwall.notify.mailer import Mailer
+from headwall.registry.load import load_registry
+from headwall.rules.engine import RuleEngine
+from headwall.settings import Settings
+from headwall.web.app import WebServer, create_app
+
+log = structlog.get_logger("service")
+
+
+class Part(Protocol):
+    """What the service needs of each part. `healthy` is None or the reason why it is not."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def healthy(self) -> str | None: ...
+
+
+@dataclass
+class _Named:
+    name: str
+    part: Part
+
+
+class Service:
+    """One gateway. `start`, `stop`, and `health` by part; everything durable is in the ledger."""
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self.ledger = Ledger.open(settings.ledger.url)
+        self.registry = load_registry(settings.registry)
+        self.profiles = {m.profile: load_profile(m.profile) for m in self.registry.municipalities}
+        self._parts = self._build()
+        self._started: list[_Named] = []
+
+    def _build(self) -> list[_Named]:
+        s, common = self._settings, (self.ledger, self.registry)
+        engine = RuleEngine(*common, self.profiles, self._clock, s.rules)
+        parts = [_Named("mail", Mailer(s.smtp, s.notify, *common, self.profiles, self._clock))]
+        parts.append(_Named("rules", engine))
+        if s.influx is not None:
+            parts.append(_Named("influx", Forwarder(s.influx, *common, self._clock, on_fault=engine.report_fault)))
+        if s.web.enabled:
+            app = create_app(*common, self.profiles, self._clock, self.health)
+            parts.append(_Named("web", WebServer(app, s.web.host, s.web.port)))
+        ingest = IngestService(s.mqtt, s.ingest, *common, self._clock, on_fault=engine.report_fault)
+        parts.append(_Named("ingest", ingest))  # last: nothing comes in before everything listens
+        return parts
+
+    def start(self) -> None:
+        """Start every part; if one cannot start, those before it are stopped again and its error is raised."""
+        try:
+            for named in self._parts:
+                named.part.start()
+                self._started.append(named)
+                log.info("started", part=named.name)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop in reverse order, ingest first. Whatever was not done is done after the next start."""
+        while self._started:
+            named = self._started.pop()
+            named.part.stop()
+            log.info("stopped", part=named.name)
+        self.ledger.close()
+
+    def health(self) -> dict[str, str]:
+        """The parts that are unhealthy, with the reason; empty when all is well."""
+        found = {named.name: named.part.healthy() for named in self._started}
+        return {name: reason for name, reason in found.items() if reason is not None}
+
+    def watch(self, stop: threading.Event, on_beat: "BeatHandler", every_s: float = 5.0) -> None:
+        """Until `stop` is set: look at every part, log a change of health once, tell `on_beat`."""
+        known: dict[str, str] = {}
+        while not stop.wait(every_s):
+            health = self.health()
+            for name in health.keys() - known.keys():
+                log.error("unhealthy", part=name, reason=health[name])
+            for name in known.keys() - health.keys():
+                log.info("healthy again", part=name)
+            known = health
+            on_beat(health)
+
+
+class BeatHandler(Protocol):
+    def __call__(self, health: dict[str, str]) -> None: ...
