@@ -92,7 +92,7 @@ class Service:
         found = {named.name: named.part.healthy() for named in self._started}
         return {name: reason for name, reason in found.items() if reason is not None}
 
-    def watch(self, stop: threading.Event, on_beat: "BeatHandler", every_s: float = 5.0) -> None:
+    def watch(self, stop: threading.Event, on_beat: BeatHandler, every_s: float = 5.0) -> None:
         """Until `stop` is set: look at every part, log a change of health once, tell `on_beat`."""
         known: dict[str, str] = {}
         while not stop.wait(every_s):
