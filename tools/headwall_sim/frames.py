@@ -13,7 +13,7 @@ import struct
 import time
 from dataclasses import dataclass
 
-FRAME = struct.Struct("<B7xqq")
+FRAME = struct.Struct("<qqq")
 FOREVER = -1  # as `until`: nothing but outside work will wake me
 
 # from a participant
@@ -22,15 +22,16 @@ IDLE = ord("I")  # a: instant in virtual us, or FOREVER; b: episode
 AWAKE = ord("A")  # a: unused; b: episode that it wants to end
 WHY = ord("Y")  # a: length of the text that follows, the answer to ASK
 # from a board alone
-SLEEP = ord("S")  # deep sleep; a: milliseconds or FOREVER; b: wake sources, see board/_link.py
+SLEEP = ord("S")  # deep sleep; a: milliseconds or FOREVER; b: wake sources as board/machine.py packs them
 RESET = ord("R")  # a: reset cause
 CUT = ord("C")  # its flash met the operation at which the power is to fail
-WATCH = ord("W")  # a: watchdog timeout in virtual us; b: the instant it was last fed
+WATCH = ord("W")  # the watchdog was fed; a: its timeout in us
 RTC = ord("T")  # a: what to add to virtual us for the clock's own time
 # from the clock
 GO = ord("G")  # a: offset; b: episode
 JUMP = ord("J")  # a: the new offset, to participants on sockets that stay idle
 ASK = ord("?")  # say why you are awake
+FAIL_AT = ord("X")  # to a board; a: number of the flash operation at which power fails, counted since it was made
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,7 @@ class ClockClient:
         self._gone = False
         self._busy: dict[object, str] = {}
         self._threads: dict[threading.Thread, _Wait | None] = {}
+        self._used = False  # a process that still starts up has work
         encoded = name.encode()
         self._send(Frame(frames.HELLO, len(encoded)), encoded)
         threading.Thread(target=self._listen, name=f"clock-of-{name}", daemon=True).start()
@@ -113,6 +114,7 @@ class ClockClient:
         this = _Wait(wake, until_us)
         with self._lock:
             self._threads[me] = this
+            self._used = True
             self._consider()
         try:
             while not this.due(self.now_us()):
@@ -131,6 +133,7 @@ class ClockClient:
         token = object()
         with self._lock:
             self._busy[token] = what
+            self._used = True
             self._be_awake()
         try:
             yield
@@ -143,6 +146,7 @@ class ClockClient:
         """The calling thread will not wait again for now: the clock need not wait for it."""
         with self._lock:
             self._threads.pop(threading.current_thread(), None)
+            self._used = True
             self._consider()
 
     def _block(self, wait: _Wait) -> None:
@@ -165,7 +169,7 @@ class ClockClient:
             del self._threads[thread]
         waits = list(self._threads.values())
         now_us = self.now_us()
-        if self._gone or self._busy or any(wait is None or wait.due(now_us) for wait in waits):
+        if self._gone or not self._used or self._busy or any(wait is None or wait.due(now_us) for wait in waits):
             return
         until_us = min((wait.until_us for wait in waits if wait and wait.until_us is not None), default=FOREVER)
         if self._idle and until_us == self._told_until:
@@ -254,6 +258,9 @@ class RemoteClock(ClockClient):
 class SimClock(ClockClient):
     """Keeps the simulated time, and is a Clock for the process that keeps it.
 
+    The thread that makes it drives it: time does not jump but within that thread's run_until() and wait(), unless
+    it calls leave().
+
     Args:
         start_us: where simulated time begins, microseconds since 1970 UTC.
         jumps: False never jumps: simulated time is the machine's, with an offset.
@@ -269,6 +276,7 @@ class SimClock(ClockClient):
         here, there = socket.socketpair()
         self.keeper.run(lambda: _Connection(self.keeper, there, self._connections).begin())
         super().__init__(here, name, "this process")
+        self._threads[threading.current_thread()] = None
 
     def serve(self, path: Path) -> None:
         """Let other processes follow through a Unix socket (its path may have at most about 100 bytes)."""

