@@ -6,6 +6,7 @@ others: the site's stretch is kept as an open notice and tried again, and the en
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ _RETRY_US = 60_000_000
 #: looked at again after so long even if nobody announced anything: another process may have written
 _POLL_US = 300_000_000
 _N = schema.notices.c
+_SUBJECT_CHARS = 128  # of the column; the body holds it whole
 
 
 class RuleEngine:
@@ -163,9 +165,12 @@ class RuleEngine:
 
     def _lock_cursor(self, conn: sa.Connection) -> int:
         """This follower's position; other engines on the same ledger wait until the step commits."""
-        table = schema.cursors
-        conn.execute(table.update().where(table.c.name == CURSOR).values(pos=table.c.pos))
-        return self._ledger.cursor(conn, CURSOR)
+        table = schema.cursors.c
+        # SQLite knows no FOR UPDATE and needs none: its writers queue when they begin
+        found = conn.execute(sa.select(table.pos).where(table.name == CURSOR).with_for_update()).scalar()
+        if found is None:
+            self._ledger.set_cursor(conn, CURSOR, 0)
+        return int(found or 0)
 
     def _forget(self) -> None:
         for rule in self._rules:
@@ -244,7 +249,7 @@ class RuleEngine:
         """Keep what failed, close what was tried again and did not; returns every failure that stands."""
         open_now = dict(_open_failures(step.conn))
         for subject, (stretch, error) in step.failures.items():
-            key = f"{_FAILED}/{subject}"
+            key = _failure_key(subject)
             before = open_now.get(key, {"start_us": stretch.start_us, "end_us": stretch.end_us})
             body = {
                 "subject": subject,
@@ -255,11 +260,15 @@ class RuleEngine:
             }
             _store_failure(step, key, subject, body)
             open_now[key] = body
-        for key in retried - {f"{_FAILED}/{subject}" for subject in step.failures}:
+        for key in retried - {_failure_key(subject) for subject in step.failures}:
             step.conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=step.now_us))
             open_now.pop(key, None)
         self._retry_us = step.now_us + _RETRY_US if open_now else 0
         return {body["subject"]: body["error"] for body in open_now.values()}
+
+
+def _failure_key(subject: str) -> str:
+    return f"{_FAILED}/{hashlib.sha256(subject.encode()).hexdigest()[:32]}"
 
 
 def _open_failures(conn: sa.Connection) -> list[tuple[str, dict[str, Any]]]:
@@ -270,5 +279,5 @@ def _open_failures(conn: sa.Connection) -> list[tuple[str, dict[str, Any]]]:
 def _store_failure(step: Step, key: str, subject: str, body: dict[str, Any]) -> None:
     if step.conn.execute(schema.notices.update().where(_N.key == key).values(body=body, closed_us=None)).rowcount:
         return
-    values = {"kind": _FAILED, "subject": subject, "key": key, "body": body, "opened_us": step.now_us}
+    values = {"kind": _FAILED, "subject": subject[:_SUBJECT_CHARS], "key": key, "body": body, "opened_us": step.now_us}
     step.conn.execute(schema.notices.insert().values(**values))

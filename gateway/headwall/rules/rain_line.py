@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from fractions import Fraction
 
-from headwall.hydrology.intensity import MINUTE_US, peak_mm_h, rounded_mm_h
+from headwall.hydrology.intensity import MINUTE_US, peak_amount, rate_mm_h, rounded_mm_h, spread
 from headwall.hydrology.storms import Storm, StormRule, StormState, Trigger
 from headwall.law.profile import Provision, StormNumbers
 from headwall.rules.facts import Gap, StormSummary
@@ -24,13 +26,41 @@ class Numbers:
     rule: StormRule  # its depth is set for a gauge's tip when a spell begins
 
 
+class Peak:
+    """The greatest amount in 15 minutes of one storm, kept up to date as the storm grows.
+
+    A window that ends after the rain known before begins less than its length before that; so only the rain from
+    there on is looked at again.
+    """
+
+    def __init__(self) -> None:
+        self._rain: list[tuple[int, int]] = []
+        self._seen = 0
+        self._amount: Fraction | None = None
+
+    def add(self, time_us: int, tips: int) -> None:
+        self._rain.append((time_us, tips))
+
+    def amount(self) -> Fraction | None:
+        """In tips; None for a storm shorter than 15 minutes."""
+        if self._seen < len(self._rain):
+            first = 0
+            if self._amount is not None:
+                edge_us = self._rain[self._seen - 1][0] - _PEAK_US
+                first = max(bisect_right(self._rain, edge_us, key=lambda each: each[0]) - 1, 0)
+            newest = peak_amount(spread(self._rain[first:]), _PEAK_US)
+            self._amount = max((each for each in (self._amount, newest) if each is not None), default=None)
+            self._seen = len(self._rain)
+        return self._amount
+
+
 @dataclass(frozen=True)
 class JudgedStorm:
     """A storm as it stands now, and what the provision makes of it.
 
     Attributes:
         amount, tip: what fell, in tips of so much.
-        rain: its tips, (instant, count).
+        peak: the most that fell in 15 minutes of it.
         ended: the minimum inter-event time has passed without rain, and the gauge has spoken since.
         trigger: the first reading of the storm that reached the depth; None if none has.
         near: it ended below the depth, but not below the near mark, and nothing triggered.
@@ -42,7 +72,7 @@ class JudgedStorm:
     end_us: int
     amount: int
     tip: Depth
-    rain: tuple[tuple[int, int], ...]
+    peak: Peak
     ended: bool
     trigger: Trigger | None
     near: bool
@@ -52,14 +82,14 @@ class JudgedStorm:
     imported: bool
 
     def summary(self) -> StormSummary:
-        depth, peak = self.tip * self.amount, peak_mm_h(self.rain, _PEAK_US, self.tip)
+        depth, peak = self.tip * self.amount, self.peak.amount()
         return StormSummary(
             self.start_us,
             self.end_us,
             self.ended,
             depth.text_mm,
             depth.text_in,
-            None if peak is None else rounded_mm_h(peak),
+            None if peak is None else rounded_mm_h(rate_mm_h(peak, _PEAK_US, self.tip)),
         )
 
 
@@ -71,6 +101,7 @@ class _Fold:
     state: StormState
     storms: list[Storm] = field(default_factory=list)
     triggers: dict[int, Trigger] = field(default_factory=dict)  # by start of the storm; its first one
+    peaks: dict[int, Peak] = field(default_factory=dict)  # by start of the storm
 
     def add(self, time_us: int, tips: int) -> None:
         step = self.state.add(time_us, tips)
@@ -78,6 +109,8 @@ class _Fold:
         assert storm is not None  # tips > 0 always make one
         if not self.storms or self.storms[-1] is not storm:
             self.storms.append(storm)
+            self.peaks[storm.start_us] = Peak()
+        self.peaks[storm.start_us].add(time_us, tips)
         if step.trigger:
             self.triggers.setdefault(storm.start_us, step.trigger)
 
@@ -92,6 +125,13 @@ class _WetSpell:
         self.rain.append(reading)
         for fold in self.folds:
             fold.add(reading.time_us, reading.tips)
+
+    def imported(self, storm: Storm, trigger: Trigger | None) -> bool:
+        """Whether the rain at the trigger, or without one any of the storm's, came by import."""
+        first_us, last_us = (trigger.time_us,) * 2 if trigger else (storm.start_us, storm.end_us)
+        first = bisect_left(self.rain, first_us, key=lambda reading: reading.time_us)
+        last = bisect_right(self.rain, last_us, key=lambda reading: reading.time_us)
+        return any(self.rain[n].imported for n in range(first, last))
 
 
 class RainLine:
@@ -156,20 +196,19 @@ class RainLine:
         rule, trigger = fold.state.rule, fold.triggers.get(storm.start_us)
         ended = storm.ended(self.last_us, rule)
         near_tips = quanta_to_reach(parse_depth(fold.numbers.values.near), spell.tip)
-        rain = [reading for reading in spell.rain if storm.start_us <= reading.time_us <= storm.end_us]
         return JudgedStorm(
             storm.start_us,
             storm.end_us,
             storm.amount,
             spell.tip,
-            tuple((reading.time_us, reading.tips) for reading in rain),
+            fold.peaks[storm.start_us],
             ended,
             trigger,
             ended and trigger is None and near_tips <= storm.amount < rule.depth,
             fold.numbers.values,
             _counted_from(storm, trigger, rule),
             tuple(gap for gap in gaps if _touches(gap, storm, rule.mit_us)),
-            any(r.imported for r in rain if trigger is None or r.time_us == trigger.time_us),
+            spell.imported(storm, trigger),
         )
 
 

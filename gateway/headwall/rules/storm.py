@@ -20,7 +20,8 @@ from headwall.hydrology.storms import StormRule as FoldRule
 from headwall.law import localtime
 from headwall.law.profile import Profile, Provision
 from headwall.registry import Registry
-from headwall.registry.model import Municipality, Person, Site
+from headwall.registry.model import Datastream, Municipality, Person, Site
+from headwall.registry.spans import Span
 from headwall.rules import duties, storm_notices
 from headwall.rules.base import Step, Stretch
 from headwall.rules.facts import Clocks, InactiveSiteStorm, NearThreshold, StormDuty
@@ -74,6 +75,7 @@ class StormReportRule:
         self._lines: dict[tuple[str, str, str], RainLine] = {}
         self._synced: dict[tuple[str, str, str], object] = {}
         self._asked: dict[str, list[Asked]] = {}
+        self._tips: dict[str, list[tuple[Span[Datastream], Depth]]] = {}
 
     def next_us(self) -> int | None:
         return None
@@ -111,8 +113,10 @@ class StormReportRule:
 
     def _tip(self, datastream: str, at_us: int) -> Depth | None:
         """The depth of a tip at an instant; None where the registry has no such gauge then."""
-        stream = self._registry.datastream(datastream, at_us)
-        return None if stream is None or stream.tip is None else parse_depth(stream.tip)
+        if datastream not in self._tips:
+            spans = self._registry.datastream_spans(datastream)
+            self._tips[datastream] = [(span, parse_depth(span.entry.tip)) for span in spans if span.entry.tip]
+        return next((tip for span, tip in self._tips[datastream] if span.holds(at_us)), None)
 
     # --- folding ---
 

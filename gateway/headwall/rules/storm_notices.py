@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +44,7 @@ def sync(
     for fact in wanted:
         key = next((key for key, old in held.items() if _overlap(old, fact)), None)
         before = held.pop(key, None) if key else None
-        key = key or f"{tag}/{site}/{fact.provision}/{fact.datastream}/{fact.storm.start_us}"
+        key = key or _new_key(tag, fact)
         if before != fact:
             _store(conn, tag, site, key, fact, now_us)
             changes.append(Change(key, fact, stands=True))
@@ -51,6 +52,12 @@ def sync(
         conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=now_us))
         changes.append(Change(key, fact, stands=False))
     return changes
+
+
+def _new_key(tag: str, fact: StormNotice) -> str:
+    """Short enough for the column, however long the names are."""
+    names = hashlib.sha256(f"{fact.provision}|{fact.datastream}".encode()).hexdigest()[:16]
+    return f"{tag}/{fact.site}/{fact.storm.start_us}/{names}"
 
 
 def _open_notices(conn: sa.Connection, tag: str, site: str) -> list[tuple[str, StormNotice]]:
