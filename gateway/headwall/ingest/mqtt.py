@@ -8,6 +8,7 @@ means nothing to the next one, where the broker sends it again.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +31,9 @@ _KEEPALIVE_S = 30
 _RECONNECT_S = (1, 30)
 #: custody messages that may be under way at once
 _CUSTODY_WINDOW = 1000
-#: reason code of MQTT 5 section 4.13: another client took our client id
-_TAKEN_OVER = 142
+#: mosquitto 2.0.11 does not say "session taken over": so many connections in a row that each last less than so long
+_CLASH = 3
+_BRIEF_S = 5.0
 
 
 class Arrived(msgspec.Struct, frozen=True, gc=False):
@@ -53,6 +55,8 @@ class Link:
         self._lock = threading.Lock()
         self._connection = 0  # number of the present connection; odd while connected
         self._problem: str | None = "not connected yet"
+        self._connected_s = 0.0  # on the machine's own clock, when the present connection began
+        self._brief = 0  # connections in a row that did not last
         self._network: threading.Thread | None = None
         self._client = self._build()
 
@@ -90,6 +94,11 @@ class Link:
         """Why messages do not come in; None when they can."""
         if self._network is not None and not self._network.is_alive():
             return "the network thread has ended"
+        if self._brief >= _CLASH and time.monotonic() - self._connected_s < _BRIEF_S:
+            return (
+                f"the broker ends every connection within seconds: another client uses the id "
+                f"{self._settings.client_id!r}; give each gateway its own mqtt.client_id"
+            )
         return self._problem
 
     def _build(self) -> paho.Client:
@@ -125,6 +134,7 @@ class Link:
             return
         with self._lock:
             self._connection += 1
+        self._connected_s = time.monotonic()
         client.subscribe([(filter_, 1) for filter_ in subscriptions()])
 
     def _on_connect_fail(self, _client: paho.Client, _userdata: Any) -> None:
@@ -136,10 +146,8 @@ class Link:
             self._connection += was_connected
         if not was_connected or not reason.is_failure:
             return  # said already, or our own doing
-        if reason.value == _TAKEN_OVER:
-            self._unavailable(f"another client uses the id {self._settings.client_id!r}; give each gateway its own")
-        else:
-            self._unavailable(f"disconnected: {reason}")
+        self._brief = self._brief + 1 if time.monotonic() - self._connected_s < _BRIEF_S else 0
+        self._unavailable(f"disconnected: {reason}")
 
     def _on_subscribe(self, _client: paho.Client, _userdata: Any, _mid: int, reasons: Any, _properties: Any) -> None:
         refused = [str(reason) for reason in reasons if reason.is_failure]
@@ -147,7 +155,8 @@ class Link:
             self._unavailable(f"the broker refuses a subscription ({refused[0]}); its ACL must let the gateway read")
             return
         self._problem = None
-        log.info("connected to the broker", host=self._settings.host, port=self._settings.port)
+        if self._brief < _CLASH:
+            log.info("connected to the broker", host=self._settings.host, port=self._settings.port)
 
     def _on_message(self, _client: paho.Client, _userdata: Any, raw: paho.MQTTMessage) -> None:
         try:
@@ -159,6 +168,7 @@ class Link:
 
     def _unavailable(self, problem: str) -> None:
         where = f"{self._settings.host}:{self._settings.port}"
-        if self._problem is None or not self._problem.endswith(problem):
+        known = self._problem is not None and self._problem.endswith(problem)
+        if not known and self._brief <= _CLASH:
             log.warning("no messages from the broker", broker=where, reason=problem)
         self._problem = f"broker {where}: {problem}"
