@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import mp
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 
 @pytest.fixture(params=["py", "mpy"])
@@ -383,6 +387,39 @@ def test_run_as_a_task_serves_an_interrupt_at_once_and_beats(tmp_path: Path) -> 
         asyncio.run(main())
         print(j.total, [x[5] for x in j.read(0, 9)], len(beats) >= 3)
         """,
+        lib=mp.compiled(),
         cwd=tmp_path,
     )
     assert said == "1 [0, 1] True\n"
+
+
+# -- properties: whatever bounce, delay of interrupts, resets and sleep do, every tip stands once
+
+BOUNCE = st.lists(st.integers(1, 4), max_size=3).map(lambda gaps: [gap for gap in gaps for _ in "xx"])
+TIP = st.fixed_dictionaries(
+    {
+        "rest": st.integers(524, 3000),
+        "closed": st.integers(60, 150),
+        "closing": BOUNCE,
+        "opening": BOUNCE,
+        "late": st.sampled_from([0, 0, 0, 30, 400]),
+        "then": st.sampled_from(["", "", "", "reset closed", "reset", "sleep", "sleep through"]),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[mp.Session]:
+    session = mp.Session(mp.SCRIPTS / "gauge_storm.py")
+    yield session
+    session.close()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(storm=st.lists(TIP, max_size=25))
+def test_any_storm_counts_every_tip_once(session: mp.Session, storm: list[dict[str, Any]]) -> None:
+    values, totals, pending = session.ask(storm)
+    assert values.count(1) == len(storm), values
+    assert set(values) <= {0, 1}
+    assert totals == list(range(1, len(storm) + 1))
+    assert pending == 0

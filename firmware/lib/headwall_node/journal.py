@@ -9,9 +9,9 @@ The CRC starts from the header's, so that no leftover of another sector can pass
 sector, in definition records that are programmed together with the first record of the stream. A value is kept as
 the text of its decimal number, exactly as it was given: no 32-bit float comes between.
 
-An append is one program of flash, done when it returns. A record that was cut short fails its CRC; its slot is
-left alone and its number goes to the next record. A sector is erased when the ring comes round to it, not before:
-first its header is overwritten with zeros (from then on the floor has moved), then it is erased, then it gets
+An append is one program of flash, read back and done when it returns. A record that was cut short fails its CRC; its
+slot is left alone and its number goes to the next record. A sector is erased when the ring comes round to it, not
+before: first its header is overwritten with zeros (from then on the floor has moved), then it is erased, then it gets
 its new header; whatever is cut short there leaves a sector without a valid header, that is a free one.
 Erases: one in 84 records at least (4,048 bytes, records of at most 48; one in 126 for tips).
 
@@ -25,6 +25,7 @@ import os
 import struct
 from array import array
 from binascii import crc32, hexlify
+from errno import EIO
 from hashlib import sha256
 from time import ticks_ms
 
@@ -203,10 +204,12 @@ class Journal:
         self.jid = hexlify(self._jid).decode()
         self.next, self.total, self.through, self.last_ms = 1, 0, 0, 0
         self._first = array("I", bytes(4 * self._count))
-        self._make(0, 1)
+        self._sector, self._generation = self._count - 1, 0
+        self._open_next()
         self._refloor()
 
     def _make(self, sector, generation):
+        """Erase a sector and give it a header; OSError if flash does not hold it."""
         self.erasing = True
         self._part.ioctl(6, sector)
         self.erased_ticks = ticks_ms()
@@ -217,6 +220,9 @@ class Journal:
         )  # fmt: skip
         salt = crc32(head)
         self._part.writeblocks(sector, head + struct.pack("<I", salt), 0)
+        found = self._header(sector)
+        if not found or found[1] != salt:
+            raise OSError(EIO)
         self._nvs_write(self.next)
         self._sector, self._generation, self._salt = sector, generation, salt
         self._first[sector] = self.next
@@ -224,10 +230,17 @@ class Journal:
         self._end = _HEAD
 
     def _open_next(self):
-        sector = (self._sector + 1) % self._count
-        if self._first[sector]:
-            self._retire(sector)
-        self._make(sector, self._generation + 1)
+        """Go on in the next sector, or the one after where flash is worn out."""
+        for step in range(1, self._count):
+            sector = (self._sector + step) % self._count
+            if self._first[sector]:
+                self._retire(sector)
+            try:
+                return self._make(sector, self._generation + step)
+            except OSError as e:
+                fault = e
+            self.erasing = False
+        raise fault
 
     def _retire(self, sector):
         """Give up the oldest sector: the floor moves, and what custody had not reached is counted as lost."""
@@ -284,6 +297,8 @@ class Journal:
         pos = self._end
         self._end = pos + define + size  # first: a program that fails must not have its slot used again
         self._part.writeblocks(self._sector, memoryview(self._out)[: define + size], pos)
+        if not self._fetch(self._sector, pos + define, self._salt):
+            raise OSError(EIO)
         self._names[name] = number
         self._names[number] = stream
 
