@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -51,7 +52,7 @@ class Board:
     def __init__(self, host: str, port: int, ca: Path, node: str, account: str | None = None) -> None:
         self.node = node
         self.custody: list[dict[str, Any]] = []
-        self._client = paho.Client(CallbackAPIVersion.VERSION2, client_id=f"{account or node}-test")
+        self._client = paho.Client(CallbackAPIVersion.VERSION2, client_id=secrets.token_hex(8))
         self._client.username_pw_set(account or node, PASSWORD)
         self._client.tls_set(ca_certs=str(ca))
         self._client.on_connect = lambda client, *_: client.subscribe(topic(node, "custody"), 1)
