@@ -67,6 +67,7 @@ def test_waits_of_two_processes_end_in_the_order_of_their_instants(clock: SimClo
 def test_busy_process_holds_the_clock(clock: SimClock, tmp_path: Path) -> None:
     remote = _remote(tmp_path)
     done = threading.Event()
+    clock.leave()  # another thread drives it here
     with remote.busy("a commit"):
         thread = threading.Thread(target=lambda: (clock.run_until(_START + _HOUR), done.set()))
         thread.start()

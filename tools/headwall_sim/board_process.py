@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 #: where a started board finds its link; 0 to 2 are the console's
@@ -50,9 +51,9 @@ class BoardStarter:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def start(self, argv: list[str], environment: dict[str, str], files: tuple[int, int, int]) -> int:
-        """Start MicroPython with control in, control out and console; returns its process id."""
-        order = json.dumps({"argv": argv, "env": environment}).encode()
+    def start(self, argv: list[str], folder: Path, environment: dict[str, str], files: tuple[int, int, int]) -> int:
+        """Start MicroPython in `folder` with control in, control out and console; returns its process id."""
+        order = json.dumps({"argv": argv, "folder": str(folder), "env": environment}).encode()
         socket.send_fds(self._socket, [order], list(files))
         while not self._started:
             self._take()
@@ -142,6 +143,7 @@ def _become_board(order: dict[str, Any], files: list[int], run_main: Callable[[l
             os.dup2(file, number)
         os.dup2(1, 2)
         os.closerange(5, 256)
+        os.chdir(order["folder"])
         os.environ.update(order["env"])
         code = run_main(order["argv"])
     finally:

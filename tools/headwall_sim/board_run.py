@@ -75,14 +75,14 @@ class BoardRun:
         self._ending = False
         self.pid = 0
 
-    def start(self, argv: list[str], environment: dict[str, str]) -> None:
+    def start(self, argv: list[str], folder: Path, environment: dict[str, str]) -> None:
         """Fork MicroPython; the board is awake from now on."""
         in_read, self._to_board = os.pipe()
         self._from_board, out_write = os.pipe()
         self._console_out, console_in = os.pipe()
         os.set_blocking(self._console_out, False)
         try:
-            self.pid = self._starter.start(argv, environment, (in_read, out_write, console_in))
+            self.pid = self._starter.start(argv, folder, environment, (in_read, out_write, console_in))
         finally:
             for file in (in_read, out_write, console_in):
                 os.close(file)

@@ -173,10 +173,17 @@ class Board:
         for name, content in files.items():
             (stage / "files" / name).write_bytes(content)
         (stage / "put_files.py").write_text(_PUT_FILES)
-        changed = {"SIM_ROM": stage, "SIM_ONLY": "put_files.py", "SIM_IN": 0, "SIM_OUT": 2, "SIM_ERASE_US": 0}
+        changed = {
+            "SIM_ROM": stage.absolute(),
+            "SIM_ONLY": "put_files.py",
+            "SIM_IN": 0,
+            "SIM_OUT": 2,
+            "SIM_ERASE_US": 0,
+        }
         ended = subprocess.run(
-            [sys.executable, "-m", "micropython_unix", "-X", "heapsize=1M", str(self._around.boot_script)],
+            [sys.executable, "-m", "micropython_unix", "-X", "heapsize=1M", str(self._around.boot_script.absolute())],
             env={**os.environ, **self._environment(POWER_ON, 0), **{k: str(v) for k, v in changed.items()}},
+            cwd=self.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -294,8 +301,8 @@ class Board:
             self.name, self._keeper, self._around.starter, self._console, self._on_frame, self._on_hang
         )
         heap = f"heapsize={self.options.heap_kb + self.options.overhead_kb}K"
-        argv = ["micropython", "-X", heap, str(self._around.boot_script)]
-        self._run.start(argv, self._environment(cause, wake))
+        argv = ["micropython", "-X", heap, str(self._around.boot_script.absolute())]
+        self._run.start(argv, self.folder, self._environment(cause, wake))
         self._around.board_of_process(self._run.pid, self)
 
     def _environment(self, cause: int, wake: int) -> dict[str, str]:
@@ -305,8 +312,8 @@ class Board:
             "MICROPYPATH": ".frozen",
             "SIM_IN": CONTROL_IN,
             "SIM_OUT": CONTROL_OUT,
-            "SIM_FOLDER": self.folder,
-            "SIM_ROM": self._rom,
+            "SIM_FOLDER": self.folder.absolute(),
+            "SIM_ROM": self._rom.absolute(),
             "SIM_OFFSET": self._keeper.offset_us,
             "SIM_FAIL_AT": self._fail_at,
             "SIM_LEVELS": options.timeline.resting_levels,

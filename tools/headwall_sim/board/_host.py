@@ -12,7 +12,8 @@ def open(name, mode):
 
 
 def rename(old, new):
-    _folder.rename("/" + old, "/" + new)
+    # Relative to the process's own folder, which is the same: VfsPosix builds both absolute paths in one buffer.
+    _folder.rename(old, new)
 
 
 def open_flat(name, size=0):

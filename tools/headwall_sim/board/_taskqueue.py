@@ -22,6 +22,7 @@ class TaskQueue:
         return self._tasks[0] if self._tasks else None
 
     def push(self, task, key=None):
+        task.data = None  # it waits for nothing but its turn
         task.ph_key = key = ticks_ms() if key is None else key
         tasks = self._tasks
         at = len(tasks)
