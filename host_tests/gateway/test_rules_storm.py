@@ -349,3 +349,30 @@ gauges = [{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01 
     assert sorted(duty.body.site for duty in h.duties()) == ["second", "yard"]
     assert h.engine.healthy() is None
     h.close()
+
+
+def test_where_nobody_is_officer_the_installer_is_told_rather_than_nobody(
+    house: Callable[..., House], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    h = house()
+    monkeypatch.setattr(h.registry, "officers", lambda *_: [])
+    h.judge(h.rain(NOON, 50))
+    assert [person for _, person, _, _ in h.outbox()] == ["installer"]
+
+
+def test_two_sites_of_one_gauge_get_a_duty_each(house: Callable[..., House]) -> None:
+    second = """
+[[sites]]
+id = "second"
+kind = "construction"
+name = "Second"
+place = "2 Main Street"
+municipality = "elmsford"
+status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
+gauges = [{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01, to = 2026-06-12 }]
+"""
+    h = house(more=second)
+    h.judge(h.rain(NOON, 50))
+    assert sorted(duty.body.site for duty in h.duties()) == ["second", "yard"]
+    h.judge(h.rain(NOON + 72 * HOUR, 50))
+    assert sorted(duty.body.site for duty in h.duties()) == ["second", "yard", "yard"]
