@@ -109,6 +109,7 @@ def registry(sites: Sequence[dict[str, Any]] = SITES, people: Sequence[dict[str,
     nodes = [
         node("gauge-a", "240ac400000a", "pole at the north gate, Saw Mill Road"),
         node("gauge-b", "240ac400000b", "roof of the site office, Main Street"),
+        node("gauge-c", "240ac400000c", "Village yard, Winthrop Avenue"),
     ]
     return Registry(
         RegistryFile.model_validate(

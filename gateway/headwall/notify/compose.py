@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
+from decimal import Decimal
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -172,11 +173,23 @@ def _subject(storms: Sequence[StormSection], notices: Sequence[Section], digest:
         first = storms[0].subject() if storms else notices[0].heading
         more = f" and {count - 1} more" if count > 1 else ""
         return f"Digest {local:%b} {local.day}: {first}{more}"
+    if len(storms) > 1 and not notices:
+        return _storms_subject(storms)
     parts = [storms[0].subject()] if storms else [notices[0].heading]
     others = len(storms) + len(notices) - 1
     if others:
         parts.append(f"and {wording.counted(others, 'more matter')}")
     return ", ".join(parts)
+
+
+def _storms_subject(storms: Sequence[StormSection]) -> str:
+    """Several storms, or one at several gauges: how many places, the greatest depth, the first due time."""
+    duties = [duty for storm in storms for duty in storm.duties]
+    places = wording.counted(len({duty.site for duty in duties}), "site")
+    deepest = max(duties, key=lambda duty: Decimal(duty.storm.depth_in)).storm.depth_in
+    corrected = any(duty.previous_due_us is not None or duty.trigger_gone for duty in duties)
+    text = f"{places}: up to {wording.inches(deepest)} of rain, reports due from {storms[0].due_short()} on"
+    return f"Corrections: {text}" if corrected else text
 
 
 def _title(storms: Sequence[StormSection], notices: Sequence[Section], digest: bool) -> str:

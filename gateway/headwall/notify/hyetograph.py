@@ -6,6 +6,7 @@ Drawn with matplotlib's objects (no pyplot: that keeps figures in a global and i
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -27,6 +28,9 @@ _DAY_US = 24 * _HOUR_US
 _LONG_US = 36 * _HOUR_US  # above this, bars of an hour
 _TICK_STEPS_US = [minutes * MINUTE_US for minutes in (5, 10, 15, 30, 60, 120, 180, 360, 720, 1440)]
 _BAR, _TOTAL, _TRIGGER, _INK, _GAP = "#7fb2d9", "#0b3d66", "#b3261e", "#333333", "#d9d4c7"
+
+#: mailer and page draw in threads of their own, and matplotlib promises nothing about threads
+_DRAWING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class StormPicture:
 
 def draw(storm: StormPicture) -> bytes:
     """The picture as PNG, 1024 px wide: sharp at 512 to 640 on a phone or a desk."""
+    with _DRAWING:
+        return _draw(storm)
+
+
+def _draw(storm: StormPicture) -> bytes:
     figure = Figure(figsize=(6.4, 3.3), dpi=160, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     bars = figure.add_subplot()
@@ -62,7 +71,7 @@ def draw(storm: StormPicture) -> bytes:
     _draw_total(total, storm)
     _draw_gaps(total, storm)
     _label_time(bars, storm, step_us)
-    bars.set_title(storm.title, fontsize=9.5, color=_INK, loc="left")
+    bars.set_title(storm.title, fontsize=9.5, color=_INK, loc="left", parse_math=False)
     out = io.BytesIO()
     figure.savefig(out, format="png", metadata={"Software": None})
     return out.getvalue()

@@ -54,8 +54,7 @@ class SmtpSender:
             return
         self.close()
         try:
-            self._server = self._connect()
-            self._log_in(self._server)
+            self._log_in(self._connect())
         except ssl.SSLCertVerificationError as error:
             self._fail(f"its certificate is not accepted: {error.verify_message}; check smtp.ca_file and smtp.host")
         except smtplib.SMTPNotSupportedError as error:
@@ -104,10 +103,17 @@ class SmtpSender:
     def _connect(self) -> smtplib.SMTP:
         s = self._settings
         if s.security == "tls":
-            return smtplib.SMTP_SSL(s.host, s.port, timeout=s.timeout_s, context=self._trust())
-        server = smtplib.SMTP(s.host, s.port, timeout=s.timeout_s)
+            server: smtplib.SMTP = smtplib.SMTP_SSL(timeout=s.timeout_s, context=self._trust())
+        else:
+            server = smtplib.SMTP(timeout=s.timeout_s)
+        # smtplib checks the certificate against this name, and sets it only where the constructor connects;
+        # we connect afterwards, so that `abort` finds a server that never greets
+        server._host = s.host  # type: ignore[attr-defined]
+        self._server = server
+        code, text = server.connect(s.host, s.port)
+        if code != 220:
+            raise smtplib.SMTPConnectError(code, text)
         if s.security == "starttls":
-            self._server = server  # so that a failed handshake closes it
             server.starttls(context=self._trust())
         return server
 

@@ -84,15 +84,23 @@ class StormSection:
     def due(self) -> str:
         return wording.full_time(self._one.due_us, self._zone)
 
+    def due_short(self) -> str:
+        return short(self._one.due_us, self._zone)
+
     def subject(self) -> str:
         """Place, depth and due time."""
-        due = f"report {self._due_words()} {short(self._one.due_us, self._zone)}"
+        reports = "report" if len(self._duties) == 1 else "reports"
+        due = f"{reports} {self._due_words()} {self.due_short()}"
         text = f"{self.places()}: {wording.inches(self._one.storm.depth_in)} of rain, {due}"
         if self._one.trigger_gone or self._corrected:
             return f"Correction: {text}"
         if self._overdue_when_learned:
             return f"{text} (learned {self._bare(self._one.learned_us)})"
         return text
+
+    @property
+    def duties(self) -> Sequence[StormDuty]:
+        return self._duties
 
     # --- judgements on the facts ---
 
@@ -195,16 +203,28 @@ class StormSection:
     def _steps(self) -> list[str]:
         if self._one.trigger_gone:
             return ["Look at what the gauge shows now, and decide whether the report is still to be made.", _CLOSE]
+        if not self._look.accepted(self._one.datastream):
+            return self._commissioning_steps()
         asked = wording.listed(self._to_call(), "or") or "the developer or the trained contractor (see the site's file)"
         report = "the inspection report" if len(self._duties) == 1 else "the inspection reports, one a site"
-        steps = [f"Call {asked} and ask for {report}; {self._due_words()} {short(self._one.due_us, self._zone)}."]
+        steps = [f"Call {asked} and ask for {report}; {self._due_words()} {self.due_short()}."]
         if self._provision is not None:
             contains = wording.listed(self._provision.report_contains)
-            steps.append(f"It has to contain {contains}.")
-            goes = f"It goes to {self._provision.owed_to}"
+            it = "It" if len(self._duties) == 1 else "Each"
+            steps.append(f"{it} has to contain {contains}.")
+            goes = f"{it} goes to {self._provision.owed_to}"
             copies = wording.listed(self._provision.copied_to)
             steps.append(f"{goes} and is copied to {copies}." if copies else f"{goes}.")
         return [*steps, _CLOSE]
+
+    def _commissioning_steps(self) -> list[str]:
+        officers = self._look.registry.officers(self._one.municipality, self._one.crossing_us)
+        officer = wording.listed([wording.called(each) for each in officers], "or") or "the officer"
+        return [
+            "Check whether this rain is real: a neighbouring gauge, a known volume through the funnel.",
+            f"If it is, tell {officer} by other means: nobody else has been told, and the clock runs all the same.",
+            "Have the gauge accepted when it can be relied on (command above).",
+        ]
 
     def _to_call(self) -> list[str]:
         found = {
