@@ -33,7 +33,7 @@ def find(part: str) -> Path | None:
     """
     if part not in PARTS:
         raise ValueError(f"no part {part!r}; there are {', '.join(PARTS)}")
-    if part in os.environ.get("HEADWALL_HIDE", "").replace(" ", "").split(","):
+    if _is_hidden(part):
         return None
     if part == "influxdb":
         return _which("influxd") or _in_cache()
@@ -46,9 +46,15 @@ def find(part: str) -> Path | None:
 
 def why_absent(part: str) -> str:
     """One line that says that a part is absent and how to get it."""
+    if _is_hidden(part):
+        return f"{part} is hidden by HEADWALL_HIDE"
     if part == "mosquitto" and Path("/usr/sbin/mosquitto").exists():
-        return "mosquitto is at /usr/sbin/mosquitto but not on the PATH (or hidden): add /usr/sbin to the PATH"
+        return "mosquitto is at /usr/sbin/mosquitto, but that folder is not on the PATH: add it"
     return f"{part} is absent: {PARTS[part]}"
+
+
+def _is_hidden(part: str) -> bool:
+    return part in os.environ.get("HEADWALL_HIDE", "").replace(" ", "").split(",")
 
 
 def _which(program: str) -> Path | None:
