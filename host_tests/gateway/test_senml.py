@@ -189,3 +189,19 @@ def test_decode_finds_every_duplicate_key(data: st.DataObject) -> None:
     with pytest.raises(PackError) as caught:
         decode(f"[{{{body}}}]".encode())
     assert caught.value.reason == "duplicate_key"
+
+
+_number = st.sampled_from([-1, 0, 0.5, 1, 3, 12, 1e6, 1e7, -1e10, 5e9, 2**53, 1e300]) | st.floats(0, 1e5)
+
+
+@given(rest=st.lists(st.fixed_dictionaries({"t": _number}, optional={"v": _number, "s": _number}), max_size=4))
+def test_decode_short_records_are_taken_and_refused_as_spelled_out_ones(rest: list[dict[str, Any]]) -> None:
+    """Records of time, value and sum alone go a shorter way through the decoder."""
+
+    def outcome(payload: bytes) -> object:
+        try:
+            return decode(payload)
+        except PackError as error:
+            return error.reason, error.detail
+
+    assert outcome(pack(FIRST, *rest)) == outcome(pack(FIRST, *({**record, "u": "count"} for record in rest)))

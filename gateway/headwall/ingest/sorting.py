@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from headwall.clock import to_us
+from headwall.clock import from_us, to_us
 from headwall.errors import ConfigurationError
 from headwall.ingest.quality import quality_of
 from headwall.ledger.append import NewReading
@@ -18,6 +18,7 @@ from headwall.wire.senml import Pack, Record, decode, encode_record
 from headwall.wire.state import NodeState, parse_state
 from headwall.wire.topics import split_topic
 
+_NEVER_US = 2**63
 #: (node, jid)
 JournalKey = tuple[str, str]
 
@@ -65,6 +66,25 @@ class Sorted(msgspec.Struct):
     faults: dict[tuple[str, str], str] = msgspec.field(default_factory=dict)
 
 
+class _Verdict(msgspec.Struct, frozen=True, gc=False):
+    """What becomes of a record, and of others of its stream with a time from `start_us` up to `end_us`.
+
+    Attributes:
+        quarantine: why it must not be judged.
+        refusal: reason and detail of its dead letter; None for one that is stored.
+    """
+
+    stream: str
+    start_us: int
+    end_us: int
+    quarantine: str | None
+    refusal: tuple[str, str] | None
+
+    def holds(self, record: Record) -> bool:
+        time_us = record.time_us
+        return time_us is not None and self.start_us <= time_us < self.end_us and record.stream == self.stream
+
+
 class Sorter:
     """Sorts messages by contract, registry and clock. Keeps a cache of the registry, which is immutable."""
 
@@ -72,7 +92,7 @@ class Sorter:
         self._registry = registry
         self._oldest_us = _oldest_us(settings.oldest)
         self._tolerance_us = round(settings.future_tolerance_s * 1_000_000)
-        self._spans: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+        self._spans: dict[tuple[str, str], list[tuple[int, int]]] = {}
 
     def sort(self, messages: list[Message]) -> Sorted:
         """What the messages hold, in their order. No message can make it raise but by a fault of this program."""
@@ -131,47 +151,58 @@ class Sorter:
             return
         out.heard_us[node] = max(out.heard_us.get(node, 0), message.received_us)
         out.numbers[node, pack.jid].append((pack.seq, pack.seq + len(pack.records) - 1))
+        self._records(out, node, message, pack)
+
+    def _records(self, out: Sorted, node: str, message: Message, pack: Pack) -> None:
+        origin = (message.topic, pack.mac)
+        verdict: _Verdict | None = None
         for seq, record in enumerate(pack.records, pack.seq):
-            self._record(out, node, message, pack, seq, record)
+            if verdict is None or not verdict.holds(record):
+                verdict = self._judge(node, record, message.received_us)
+            if verdict.refusal is not None:
+                payload = encode_record(pack.mac, pack.jid, seq, record)
+                out.letters.append(
+                    Letter(message.topic, payload, *verdict.refusal, message.received_us, node, pack.jid, seq)
+                )
+                out.faults[node, verdict.refusal[0]] = verdict.refusal[1]
+                continue
+            if verdict.quarantine is not None:
+                out.faults[node, "clock_wrong"] = f"{record.stream} has a time that cannot be: {verdict.quarantine}"
+            out.origins.append(origin)
+            out.readings.append(
+                NewReading(
+                    node, pack.jid, seq, record.stream, record.time_us, record.boot, record.uptime_ms, record.value,
+                    record.total, record.null_reason, quality_of(record.stream, record.value), verdict.quarantine,
+                    "node", message.received_us,
+                )
+            )  # fmt: skip
 
-    def _record(self, out: Sorted, node: str, message: Message, pack: Pack, seq: int, record: Record) -> None:
+    def _judge(self, node: str, record: Record, received_us: int) -> _Verdict:
         if record.raw is not None:
-            detail = f"{len(record.raw)} bytes that the gateway would not take as a reading"
-            self._refuse(out, node, message, pack, seq, record, "raw_record", detail)
-            return
-        received_us = message.received_us
-        quarantine = None if record.time_us is None else self.in_window(record.time_us, received_us)
-        if quarantine is not None:
-            out.faults[node, "clock_wrong"] = f"a reading of {record.stream} has a time that cannot be: {quarantine}"
-        at_us = received_us if record.time_us is None or quarantine is not None else record.time_us
-        if not self._in_force(node, record.stream, at_us):
-            detail = f"the registry has no datastream {node}/{record.stream} in force at {at_us} us UTC"
-            self._refuse(out, node, message, pack, seq, record, "unknown_datastream", detail)
-            return
-        out.origins.append((message.topic, pack.mac))
-        out.readings.append(
-            NewReading(
-                node, pack.jid, seq, record.stream, record.time_us, record.boot, record.uptime_ms, record.value,
-                record.total, record.null_reason, quality_of(record.stream, record.value), quarantine, "node",
-                received_us,
-            )
+            refusal = ("raw_record", f"{len(record.raw)} bytes that the gateway would not take as a reading")
+            return _Verdict("", 0, 0, None, refusal)
+        time_us = record.time_us
+        quarantine = None if time_us is None else self.in_window(time_us, received_us)
+        at_us = received_us if time_us is None or quarantine is not None else time_us
+        span = next(
+            (span for span in self._spans_of(node, record.stream) if span[0] <= at_us < span[1]),
+            None,
         )  # fmt: skip
+        if span is None:
+            detail = f"the registry has no datastream {node}/{record.stream} in force at {from_us(at_us).isoformat()}"
+            return _Verdict("", 0, 0, quarantine, ("unknown_datastream", detail))
+        if time_us is None or quarantine is not None:
+            return _Verdict("", 0, 0, quarantine, None)
+        newest_us = received_us + self._tolerance_us
+        return _Verdict(record.stream, max(span[0], self._oldest_us), min(span[1], newest_us + 1), None, None)
 
-    def _refuse(
-        self, out: Sorted, node: str, message: Message, pack: Pack, seq: int, record: Record, reason: str, detail: str
-    ) -> None:
-        payload = encode_record(pack.mac, pack.jid, seq, record)
-        out.letters.append(
-            Letter(message.topic, payload, reason, detail, message.received_us, node, pack.jid, seq)
-        )  # fmt: skip
-        out.faults[node, reason] = detail
-
-    def _in_force(self, node: str, stream: str, at_us: int) -> bool:
+    def _spans_of(self, node: str, stream: str) -> list[tuple[int, int]]:
         spans = self._spans.get((node, stream))
         if spans is None:
             found = self._registry.datastream_spans(f"{node}/{stream}")
-            spans = self._spans[node, stream] = [(span.start_us, span.end_us) for span in found]
-        return any(start <= at_us and (end is None or at_us < end) for start, end in spans)
+            spans = [(span.start_us, _NEVER_US if span.end_us is None else span.end_us) for span in found]
+            self._spans[node, stream] = spans
+        return spans
 
 
 def conflict_letter(reading: NewReading, topic: str, mac: str) -> Letter:

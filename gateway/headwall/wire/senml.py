@@ -24,6 +24,8 @@ from headwall.wire.errors import PackError
 _ABSOLUTE_FROM_S: Final = 2**28
 #: up to here a double holds every decimal with six places well enough to give its microsecond back (see `_to_us`)
 _TIME_LIMIT_S: Final = 2**32
+_FIRST_US: Final = _ABSOLUTE_FROM_S * 1_000_000
+_LIMIT_US: Final = _TIME_LIMIT_S * 1_000_000
 _SENML_VERSION: Final = 10  # of RFC 8428
 _INTEGERS: Final = 2**53  # doubles hold every integer below
 _MOST_TIPS: Final = 1_000_000
@@ -67,17 +69,18 @@ class Pack(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Item(msgspec.Struct, gc=False):
+    # first what most records have and nothing else: see `_repeat`
+    t: float | UnsetType = UNSET
+    v: float | UnsetType = UNSET
+    s: float | UnsetType = UNSET
+    n: str | UnsetType = UNSET
     bn: str | UnsetType = UNSET
     bt: float | UnsetType = UNSET
     bu: str | UnsetType = UNSET
     bver: int | UnsetType = UNSET
-    n: str | UnsetType = UNSET
     u: str | UnsetType = UNSET
-    v: float | UnsetType = UNSET
     vs: str | UnsetType = UNSET
     vd: str | UnsetType = UNSET
-    s: float | UnsetType = UNSET
-    t: float | UnsetType = UNSET
     jid: str | UnsetType = UNSET
     seq: int | UnsetType = UNSET
     boot: str | UnsetType = UNSET
@@ -96,6 +99,7 @@ class _Name(msgspec.Struct, frozen=True):
 
 
 _FIELDS = len(_Item.__struct_fields__)
+_NO_MORE = (UNSET,) * (_FIELDS - 3)
 _decoder = msgspec.json.Decoder(list[_Item])
 
 
@@ -110,11 +114,14 @@ def decode(payload: bytes) -> Pack:
     """
     items = _items(payload)
     jid, seq = _identity(items)
-    name_base = unit_base = ""
+    name_base = unit_base = mac = ""
     time_base: int | None = None
-    mac = ""
+    run: _Name | None = None
     records = []
     for index, item in enumerate(items):
+        if run is not None and (record := _repeat(item, run, time_base or 0)) is not None:
+            records.append(record)
+            continue
         if item.bn is not UNSET:
             name_base = item.bn
         if item.bu is not UNSET:
@@ -129,6 +136,7 @@ def decode(payload: bytes) -> Pack:
             records.append(_record(item, name, item.u if item.u is not UNSET else unit_base, time_base))
         except PackError as error:
             raise PackError(error.reason, f"record {index + 1} of {len(items)}: {error.detail}") from None
+        run = _run(name_base, unit_base)
     return Pack(mac, jid, seq, records)
 
 
@@ -185,13 +193,13 @@ def _every_key_is_known(payload: bytes, items: list[_Item]) -> bool:
     """
     if b"\\" in payload:
         return False
-    colons = 0
+    colons = _FIELDS * len(items)
     for item in items:
-        colons += _FIELDS - msgspec.structs.astuple(item).count(UNSET)
-        if item.bn is not UNSET:
-            colons += item.bn.count(":")
-        if item.n is not UNSET:
-            colons += item.n.count(":")
+        fields = msgspec.structs.astuple(item)
+        colons -= fields.count(UNSET)
+        if fields[3:] != _NO_MORE:
+            colons += item.bn.count(":") if item.bn is not UNSET else 0
+            colons += item.n.count(":") if item.n is not UNSET else 0
     return colons == payload.count(b":")
 
 
@@ -245,6 +253,37 @@ def _parse_name(name: str) -> _Name:
     return _Name(mac, stream, UNIT_OF[parts[1]], is_null=stream != rest)
 
 
+@lru_cache(maxsize=8192)
+def _run(name_base: str, unit_base: str) -> _Name | None:
+    """The stream of records that say no name nor unit of their own; None where the base values do not give one."""
+    try:
+        name = _parse_name(name_base)
+    except PackError:
+        return None
+    return name if name.unit == unit_base and not name.is_null else None
+
+
+def _repeat(item: _Item, run: _Name, time_base: int) -> Record | None:
+    """A record that has a time and a value, perhaps a sum, and nothing else: most have. None for every other.
+
+    What it returns is what `_record` would, in a third of the time; whatever looks amiss is left to that.
+    """
+    fields = msgspec.structs.astuple(item)
+    time, value, total = fields[:3]
+    if time is UNSET or value is UNSET or fields[3:] != _NO_MORE or not -_TIME_LIMIT_S < time < _TIME_LIMIT_S:
+        return None
+    time_us = time_base + round(time * 1_000_000)
+    if not _FIRST_US <= time_us < _LIMIT_US or not math.isfinite(value):
+        return None
+    if run.unit == "count" and not (0 <= value <= _MOST_TIPS and value.is_integer()):
+        return None
+    if total is UNSET:
+        return Record(run.stream, time_us, None, None, value, None, None)
+    if not (0 <= total < _INTEGERS and total.is_integer()):
+        return None
+    return Record(run.stream, time_us, None, None, value, int(total), None)
+
+
 def _check_device(mac: str, name: _Name) -> None:
     if mac:
         raise PackError("mixed_devices", f"boards {mac} and {name.mac} in one pack")
@@ -284,11 +323,11 @@ def _when(item: _Item, time_base: int | None) -> tuple[int | None, str | None, i
         time_us = time_base
     else:
         raise PackError("missing_time", "neither t nor bt, nor boot and up")
-    if time_us < _ABSOLUTE_FROM_S * 1_000_000:
+    if time_us < _FIRST_US:
         raise PackError(
             "relative_time", f"{time_us / 1e6} s is relative to now (below 2^28 s); send UTC, or boot and up"
         )
-    if time_us >= _TIME_LIMIT_S * 1_000_000:
+    if time_us >= _LIMIT_US:
         raise PackError("bad_time", f"{time_us / 1e6} s is past the year 2106; are these milliseconds?")
     return time_us, None, None
 
@@ -313,7 +352,7 @@ def _to_us(seconds: float) -> int:
 
 
 def _total(count: float) -> int:
-    if not (0 <= count < _INTEGERS and count == int(count)):
+    if not (0 <= count < _INTEGERS and count.is_integer()):
         raise PackError("bad_value", f"s {count} is no count")
     return int(count)
 
@@ -338,6 +377,6 @@ def _value(item: _Item, name: _Name, unit: str) -> float:
     value = item.v
     if not math.isfinite(value):
         raise PackError("bad_value", f"{name.stream} is not finite")
-    if unit == "count" and not (0 <= value <= _MOST_TIPS and value == int(value)):
+    if unit == "count" and not (0 <= value <= _MOST_TIPS and value.is_integer()):
         raise PackError("bad_value", f"{name.stream} {value} is no count")
     return value
