@@ -276,6 +276,14 @@ def test_headers_and_picture_are_as_mail_programs_expect(compose: Callable[[str]
     assert re.search(r'alt="Hyetograph: rain by 15 min and its running total, 0\.50 in', part(message, "html"))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_lines_on_the_wire_keep_the_limits_of_mail(compose: Callable[[str], EmailMessage], name: str) -> None:
+    head, _, body = compose(name).as_bytes().partition(b"\n\n")
+    assert max(len(line) for line in body.splitlines()) <= 78
+    assert max(len(line) for line in head.splitlines()) <= 998
+    assert compose(name)["Subject"] == str(compose(name)["Subject"]).strip()
+
+
 def test_names_and_reasons_cannot_break_out(ledger: Ledger) -> None:
     attack = "<img src=x onerror=alert(1)>\r\nBcc: all@village.example"
     sites = [dict(SITES[0], name=attack)]

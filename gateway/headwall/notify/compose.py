@@ -38,6 +38,8 @@ from headwall.rules.facts import (
 from headwall.settings import NotifySettings, SmtpSettings
 
 _LONGEST_SUBJECT = 180
+#: a subject of our length on one line: folding it can put all of it on the second, where some readers keep the space
+_UNFOLDED = SMTP.clone(max_line_length=900)
 
 
 class Composer:
@@ -125,7 +127,7 @@ class Composer:
         message.set_content(render_text(content), cte="quoted-printable")
         message.add_alternative(render_html(content), subtype="html", cte="quoted-printable")
         _attach(message, content.pictures, message_id)
-        return message.as_bytes()
+        return message.as_bytes(policy=_UNFOLDED)
 
 
 def digest_instant(after_us: int, at: str, zone: tzinfo) -> int:
