@@ -9,7 +9,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fastapi.testclient import TestClient
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.web.app import create_app
@@ -45,8 +44,14 @@ def health() -> dict[str, str]:
 
 
 @pytest.fixture
-def client(ledger: Ledger, health: dict[str, str]) -> TestClient:
-    return TestClient(create_app(ledger, registry(), profiles(), FakeTime(CROSSING_US), lambda: health))
+def client(ledger: Ledger, health: dict[str, str]) -> Iterator[httpx.Client]:
+    server = WebServer(
+        create_app(ledger, registry(), profiles(), FakeTime(CROSSING_US), lambda: health), "127.0.0.1", 0
+    )
+    server.start()
+    with httpx.Client(base_url=server.url, timeout=30) as client:
+        yield client
+    server.stop()
 
 
 def status_at(ledger: Ledger, now_us: int) -> Status:
@@ -103,7 +108,7 @@ def test_board_is_judged_by_its_data_not_by_a_retained_online(ledger: Ledger) ->
 
 @pytest.mark.parametrize("body", [{"faults": 7, "battery_v": "x", "synced": []}, {"faults": [None, {}]}])
 def test_board_that_says_nonsense_of_itself_does_not_break_the_page(
-    ledger: Ledger, client: TestClient, body: dict[str, object]
+    ledger: Ledger, client: httpx.Client, body: dict[str, object]
 ) -> None:
     with ledger.begin() as conn:
         row = {"status": "online", "body": body, "received_us": CROSSING_US}
@@ -111,7 +116,7 @@ def test_board_that_says_nonsense_of_itself_does_not_break_the_page(
     assert client.get("/").status_code == 200
 
 
-def test_notice_of_an_unknown_kind_is_still_shown(ledger: Ledger, client: TestClient) -> None:
+def test_notice_of_an_unknown_kind_is_still_shown(ledger: Ledger, client: httpx.Client) -> None:
     with ledger.begin() as conn:
         row = {"kind": "rule_failed", "subject": "site-1", "key": "k", "body": {"error": "<b>"}, "opened_us": 1}
         conn.execute(schema.notices.insert().values(**row))
@@ -128,7 +133,7 @@ def test_gaps_are_counted_in_numbers_lost(ledger: Ledger) -> None:
     assert (counts.gaps, counts.lost) == (2, 11)
 
 
-def test_json_has_what_the_page_has(ledger: Ledger, client: TestClient) -> None:
+def test_json_has_what_the_page_has(ledger: Ledger, client: httpx.Client) -> None:
     add_tips(ledger, storm_tips(50))
     open_duty(ledger, duty())
     body = client.get("/api/status").json()
@@ -137,30 +142,30 @@ def test_json_has_what_the_page_has(ledger: Ledger, client: TestClient) -> None:
     assert body["counts"]["appended"] == 50
 
 
-def test_healthz_fails_while_a_part_is_unhealthy(client: TestClient, health: dict[str, str]) -> None:
+def test_healthz_fails_while_a_part_is_unhealthy(client: httpx.Client, health: dict[str, str]) -> None:
     assert client.get("/healthz").status_code == 200
     health["mail"] = "no server"
     answer = client.get("/healthz")
     assert (answer.status_code, answer.json()["parts"]) == (503, {"mail": "no server"})
 
 
-def test_every_answer_forbids_foreign_content(client: TestClient) -> None:
+def test_every_answer_forbids_foreign_content(client: httpx.Client) -> None:
     for path in ("/", "/api/status", "/healthz", "/duties/9"):
         policy = client.get(path).headers["Content-Security-Policy"]
         assert policy.startswith("default-src 'none'")
 
 
-def test_page_takes_no_writes(client: TestClient) -> None:
+def test_page_takes_no_writes(client: httpx.Client) -> None:
     assert [client.request(method, "/").status_code for method in ("POST", "PUT", "DELETE")] == [405, 405, 405]
 
 
-def test_unknown_duty_is_not_found(client: TestClient) -> None:
+def test_unknown_duty_is_not_found(client: httpx.Client) -> None:
     assert client.get("/duties/9").status_code == 404
     assert client.get("/duties/9/hyetograph.png").status_code == 404
     assert client.get("/duties/x").status_code == 422
 
 
-def test_duty_without_readings_has_no_picture(ledger: Ledger, client: TestClient) -> None:
+def test_duty_without_readings_has_no_picture(ledger: Ledger, client: httpx.Client) -> None:
     open_duty(ledger, duty())
     assert client.get("/duties/1").status_code == 200
     assert client.get("/duties/1/hyetograph.png").status_code == 404

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from headwall.errors import ConfigurationError
 from headwall.ledger.ledger import Ledger
 from headwall.notify import outbox
 from headwall.notify.compose import Composer
@@ -297,8 +298,9 @@ def test_names_and_reasons_cannot_break_out(ledger: Ledger) -> None:
     assert "<img src=x" not in part(message, "html")
 
 
-def test_address_that_is_none_makes_a_failed_mail(ledger: Ledger) -> None:
-    people = [{"id": "ruth-adler", "name": "Ruth Adler", "email": "smo at village\r\nBcc: all@village.example"}]
+@pytest.mark.parametrize("address", ["smo at village\r\nBcc: all@village.example", "a@b@c", "smo", "@", " "])
+def test_address_that_is_none_makes_a_failed_mail(ledger: Ledger, address: str) -> None:
+    people = [{"id": "ruth-adler", "name": "Ruth Adler", "email": address}]
     people += [
         {"id": each, "name": each, "email": "x@x.example"} for each in ("sam-okafor", "dana-voss", "luis-ferrer")
     ]
@@ -307,6 +309,29 @@ def test_address_that_is_none_makes_a_failed_mail(ledger: Ledger) -> None:
     row = outbox.Waiting(1, "duty/1/1", "ruth-adler", "now", to_body(duty()), CROSSING_US)
     mail = composer.mail(Batch("ruth-adler", False, (row,)), CROSSING_US)
     assert "correct it in the registry" in (mail.undeliverable or "")
+
+
+@pytest.mark.parametrize("sender", ["Headwall <headwall@village.example>", "headwall", "", "a@b@c", "x@y\r\nBcc: z@z"])
+def test_sender_that_is_no_address_is_a_fault_of_the_settings(ledger: Ledger, sender: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"smtp\.sender"):
+        Composer(SmtpSettings(host="x", sender=sender), NotifySettings(), ledger, registry(), profiles())
+
+
+def test_front_over_many_gauges_is_one_mail_with_a_bound_of_pictures(ledger: Ledger) -> None:
+    composer = Composer(
+        SmtpSettings(host="x", sender="headwall@village.example"), NotifySettings(), ledger, registry(), profiles()
+    )
+    facts = [duty(duty=n, site=f"lot-{n}", due_us=CROSSING_US + 24 * HOUR_US + n) for n in range(1, 11)]
+    rows = tuple(
+        outbox.Waiting(n, f"duty/{n}/1", "ruth-adler", "now", to_body(fact), CROSSING_US)
+        for n, fact in enumerate(facts)
+    )
+    reader = Person(id="ruth-adler", name="Ruth Adler", email="smo@village.example")
+    content = composer.content(Batch("ruth-adler", False, rows), reader, CROSSING_US)
+    assert content.subject == "10 sites: up to 0.50 in of rain, reports due from Jun 11 15:42 EDT on"
+    assert len(content.pictures) == 8
+    ways = [row.lines for section in content.sections for block in section.blocks for row in block.rows]
+    assert ways.count(("http://127.0.0.1:8080/duties/10",)) == 2  # in its own row, and for the picture left out
 
 
 def test_message_id_follows_facts_person_and_ledger() -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from decimal import Decimal
+from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -14,6 +15,7 @@ from email.utils import format_datetime
 import msgspec
 
 from headwall.clock import from_us, to_us
+from headwall.errors import ConfigurationError
 from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger
@@ -38,6 +40,9 @@ from headwall.rules.facts import (
 from headwall.settings import NotifySettings, SmtpSettings
 
 _LONGEST_SUBJECT = 180
+_MOST_PICTURES = 8  # each takes a quarter of a second and 50 KB; a front over forty gauges must still go at once
+#: what email.headerregistry raises for a text that is no address
+_NO_ADDRESS = (ValueError, IndexError, MessageError)
 #: a subject of our length on one line: folding it can put all of it on the second, where some readers keep the space
 _UNFOLDED = SMTP.clone(max_line_length=900)
 
@@ -53,7 +58,7 @@ class Composer:
         registry: Registry,
         profiles: Mapping[str, Profile],
     ) -> None:
-        self._sender = smtp.sender
+        self._sender = _checked(smtp.sender)
         self._notify = notify
         self._ledger = ledger
         self._registry = registry
@@ -69,7 +74,7 @@ class Composer:
         recipient = reader.email or batch.person
         try:
             eml = self._message(content, reader, message_id, now_us)
-        except ValueError as error:
+        except _NO_ADDRESS as error:
             eml, undeliverable = b"", f"address {recipient!r} cannot be used: {error}; correct it in the registry"
         return outbox.NewMail(message_id, recipient, content.subject, eml, undeliverable)
 
@@ -81,7 +86,8 @@ class Composer:
             StormSection(look, group, reader, self._notify.public_url.rstrip("/"), self._late_us)
             for group in _storms([fact for fact in facts if isinstance(fact, StormDuty)])
         ]
-        sections = [storm.build(f"hyetograph-{n}") for n, storm in enumerate(storms, 1)]
+        cids = [f"hyetograph-{n}" if n <= _MOST_PICTURES else None for n in range(1, len(storms) + 1)]
+        sections = [storm.build(cid) for storm, cid in zip(storms, cids, strict=True)]
         notices = [_notice(look, fact) for fact in facts if not isinstance(fact, StormDuty)]
         zone = look.zone_of(facts[0])
         subject = _subject(storms, notices, batch.digest, localtime.to_local(now_us, zone))
@@ -128,6 +134,17 @@ class Composer:
         message.add_alternative(render_html(content), subtype="html", cte="quoted-printable")
         _attach(message, content.pictures, message_id)
         return message.as_bytes(policy=_UNFOLDED)
+
+
+def _checked(sender: str) -> str:
+    """The sender's address; ConfigurationError for what is none, before any mail fails for it."""
+    try:
+        Address(addr_spec=sender)
+    except _NO_ADDRESS as error:
+        raise ConfigurationError(
+            "settings", [f"smtp.sender {sender!r} is no address ({error}); write one such as headwall@village.example"]
+        ) from error
+    return sender
 
 
 def digest_instant(after_us: int, at: str, zone: tzinfo) -> int:

@@ -55,6 +55,7 @@ class Mailer:
         self._thread: threading.Thread | None = None
         self._server_fault: str | None = None
         self._fault: str | None = None
+        self._logged: set[str] = set()
 
     # --- running ---
 
@@ -133,13 +134,19 @@ class Mailer:
         try:
             mail = self._composer.mail(batch, now_us)
         except Exception as error:
-            facts = ", ".join(row.fact for row in batch.rows)
-            self._fault = f"no mail could be composed for {batch.person} ({facts}): {type(error).__name__}: {error}"
-            log.exception("compose failed", person=batch.person, facts=facts)
+            self._note_uncomposed(batch, error)
             return False
         if mail.undeliverable:
             log.error("mail failed", message_id=mail.message_id, to=mail.recipient, reason=mail.undeliverable)
         return outbox.queue(self._ledger, mail, batch.rows, now_us)
+
+    def _note_uncomposed(self, batch: Batch, error: Exception) -> None:
+        """Keep the reason for `healthy`, and log it once, not at every try."""
+        facts = ", ".join(row.fact for row in batch.rows)
+        self._fault = f"no mail could be composed for {batch.person} ({facts}): {type(error).__name__}: {error}"
+        if self._fault not in self._logged:
+            self._logged.add(self._fault)
+            log.error("compose failed", person=batch.person, facts=facts, exc_info=error)
 
     def _send_due(self) -> None:
         try:

@@ -49,9 +49,10 @@ class StormSection:
 
     # --- the whole ---
 
-    def build(self, cid: str) -> Section:
+    def build(self, cid: str | None) -> Section:
+        """The section; without a picture, but with the way to it, where `cid` is None."""
         one = self._one
-        picture = self._picture(cid)
+        picture = self._picture(cid) if cid else None
         return Section(
             heading=self.heading(),
             tone=self._tone(),
@@ -59,7 +60,7 @@ class StormSection:
             steps=tuple(self._steps()),
             blocks=(
                 *(self._site_block(duty) for duty in self._duties),
-                self._rain_block(),
+                self._rain_block(pictured=cid is not None),
                 self._clock_block(),
                 self._rule_block(),
                 *self._companion_blocks(),
@@ -284,7 +285,7 @@ class StormSection:
         named = wording.listed([officer.name for officer in officers])
         return (f"{office}, {self._look.municipality_name(self._one.municipality)}", *([named] if named else []))
 
-    def _rain_block(self) -> Block:
+    def _rain_block(self, *, pictured: bool) -> Block:
         one, look, zone = self._one, self._look, self._zone
         until_us = one.storm.end_us if one.storm.ended else look.now_us
         rows = [
@@ -297,6 +298,8 @@ class StormSection:
             *gauge_rows.gauge_rows(look, one.datastream, one.crossing_us),
             gauge_rows.gap_row(one.gaps, one.storm.start_us, until_us, zone),
         ]
+        if not pictured:
+            rows.append(row("Hyetograph", f"{self._page}/duties/{one.duty}"))
         return Block("What fell", tuple(rows))
 
     def _clock_block(self) -> Block:
