@@ -322,6 +322,15 @@ def test_stop_sends_what_was_just_appended(
     assert len(stored(influx)) == 6
 
 
+def test_stop_right_after_start_ends_the_thread(influx: InfluxServer, ledger: Ledger) -> None:
+    for pause_s in (0, 0, 0, 0.001, 0.002, 0.005, 0.01):
+        forwarder = Forwarder(settings_for(influx), ledger, None, SystemClock())
+        forwarder.start()
+        time.sleep(pause_s)
+        forwarder.stop()
+        assert "influx" not in {thread.name for thread in threading.enumerate()}
+
+
 def test_stop_with_the_database_gone_ends_the_thread_and_keeps_the_readings(
     ledger: Ledger, own_influx: InfluxServer, forward: Callable[..., Forwarder]
 ) -> None:

@@ -7,6 +7,7 @@ InfluxDB is never needed for a reading to be safe: while it is away the readings
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 import threading
 import time
@@ -81,6 +82,7 @@ class Forwarder:
         self._limit = settings.batch
         self._wake = ledger.listen()
         self._stopping = threading.Event()
+        self._deadline = math.inf  # of time.monotonic(): nothing is sent after it
         self._trouble: str | None = None
         self._told: set[str] = set()
         self._failures = 0
@@ -92,9 +94,11 @@ class Forwarder:
 
     def stop(self) -> None:
         """End within ten seconds, database or not; what is not sent is sent after the next start."""
+        self._deadline = time.monotonic() + _LAST_EFFORT_S
         self._stopping.set()
         self._wake.set()
-        self._thread.join(10)
+        if self._thread.ident is not None:
+            self._thread.join(10)
         self._writer.close()
 
     def healthy(self) -> str | None:
@@ -113,20 +117,19 @@ class Forwarder:
     def _run(self) -> None:
         with ThreadPoolExecutor(_IN_FLIGHT, "influx-write") as pool:
             while not self._stopping.is_set():
-                wait_s = self._burst(pool, self._stopping.is_set)
+                wait_s = self._burst(pool)
                 if wait_s is not None:
                     self._pause(wait_s)
-                else:
+                elif not self._stopping.is_set():  # else a stop may have set the event that _forward cleared
                     self._clock.wait(self._wake, self._now() + int(_POLL_S * 1e6))
-            if self._trouble is None:  # an orderly stop with InfluxDB there: send what is left, but not for long
-                deadline = time.monotonic() + _LAST_EFFORT_S
-                self._burst(pool, lambda: time.monotonic() > deadline)
+            if self._trouble is None:  # an orderly stop with InfluxDB there: send what came last
+                self._burst(pool)
 
-    def _burst(self, pool: ThreadPoolExecutor, ended: Callable[[], bool]) -> float | None:
+    def _burst(self, pool: ThreadPoolExecutor) -> float | None:
         """Forward what there is; None, or how long to wait before going on from the cursor, seconds."""
         try:
             with self._clock.busy("forwarding to InfluxDB"):
-                self._forward(pool, ended)
+                self._forward(pool)
         except NotNowError as error:
             return self._hold(error.answer)
         except Exception as error:  # never silent, never the end: say so and go on from the cursor
@@ -135,8 +138,8 @@ class Forwarder:
             return self._backoff_s()
         return None
 
-    def _forward(self, pool: ThreadPoolExecutor, ended: Callable[[], bool]) -> None:
-        """Batch by batch until nothing is left, or `ended` and what is under way has arrived.
+    def _forward(self, pool: ThreadPoolExecutor) -> None:
+        """Batch by batch until nothing is left, or time is over and what is under way has arrived.
 
         The next batch is read and sent while InfluxDB takes the one before it; the cursor moves in order.
         """
@@ -146,7 +149,7 @@ class Forwarder:
         flying: deque[tuple[_Batch, Future[list[Rejected]]]] = deque()
         try:
             while True:
-                while len(flying) < _IN_FLIGHT and not ended() and (batch := self._read(after)).count:
+                while len(flying) < _IN_FLIGHT and not self._is_over() and (batch := self._read(after)).count:
                     flying.append((batch, pool.submit(deliver, self._write, batch.lines)))
                     after = batch.through
                 if not flying:
@@ -162,7 +165,12 @@ class Forwarder:
         timed = [row for row in found if row[5] is not None]
         return _Batch(timed, encode(timed), found[-1][0] if found else after, len(found))
 
+    def _is_over(self) -> bool:
+        return time.monotonic() > self._deadline
+
     def _write(self, lines: list[str]) -> Answer:
+        if self._is_over():  # a search for bad points may take many requests
+            return Answer(Meaning.BUSY, "the service is stopping")
         answer = self._writer.write(lines)
         if answer.meaning is Meaning.TOO_LARGE and len(lines) > 1:
             self._limit = max(1, min(self._limit, len(lines) // 2))
