@@ -40,6 +40,7 @@ def near_threshold(look: Lookup, fact: NearThreshold) -> Section:
             _storm_block(look, fact, storm, storm.end_us),
             _site_block(look, fact.site, storm.end_us),
             _rule_block(look, fact.municipality, fact.provision),
+            gauge_rows.doubt_block(look, fact.datastream, fact.municipality),
             _reference(look, f"storm of {short(storm.start_us, zone)} at {fact.datastream}"),
         ),
     )
