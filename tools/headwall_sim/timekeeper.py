@@ -197,7 +197,8 @@ class Timekeeper:
         """Handle what is ready; True if there was anything."""
         ready = self._selector.select(timeout_s)
         for key, _ in ready:
-            key.data()
+            if self._selector.get_map().get(key.fd) is key:  # a call before may have closed this one
+                key.data()
         heard = bool(ready or self._calls)
         while self._calls:
             self._calls.popleft()()
