@@ -52,7 +52,11 @@ go 1.24.0
 
 replace github.com/nats-io/nats-streaming-server v0.11.2 => github.com/influxdata/nats-streaming-server v0.11.3-0.20201112040610-c277f7560803
 MOD
-GOFLAGS=-mod=mod go get -tool "github.com/influxdata/influxdb/v2/cmd/influxd@v$version"
+go get -tool "github.com/influxdata/influxdb/v2/cmd/influxd@v$version" > get.log 2>&1 || {
+  cat get.log >&2
+  say "the modules could not be fetched (see above); is proxy.golang.org reachable?" >&2
+  exit 1
+}
 
 # The Go half links against libflux through pkg-config; influxdata's own pkg-config builds libflux when it is
 # asked for "flux" and hands every other question to the system's.
