@@ -214,6 +214,20 @@ def test_unparsable_points_are_dead_lettered_and_the_rest_stored(
     assert [letter[0] for letter in dead_letters(ledger)] == ["influx_rejected"] * 2
 
 
+@pytest.mark.postgresql
+def test_ledger_on_postgresql_is_forwarded_alike(influx: InfluxServer, postgres_url: str) -> None:
+    ledger = Ledger.open(postgres_url)
+    append(ledger, [tip(seq, value=float("inf") if seq == 3 else seq / 7) for seq in range(300)])
+    forwarder = Forwarder(settings_for(influx, batch=100), ledger, None, SystemClock())
+    forwarder.start()
+    until(lambda: forwarder.lag() == 0)
+    forwarder.stop()
+    values = {key[2]: float(row["value"]) for key, row in stored(influx).items()}
+    assert values == {seq: seq / 7 for seq in range(300) if seq != 3}
+    assert [letter[0] for letter in dead_letters(ledger)] == ["influx_rejected"]
+    ledger.close()
+
+
 def test_points_older_than_the_retention_are_warned_about_and_not_dead_lettered(
     influx: InfluxServer, ledger: Ledger, forward: Callable[..., Forwarder]
 ) -> None:
