@@ -44,11 +44,13 @@ def _run(name):
     for path in ("/" + name, "/rom/" + name):
         try:
             with open(path) as file:
-                source = file.read()
+                program = file.read()
         except OSError:
             continue
         try:
-            exec(compile(source, name, "exec"), {"__name__": "__main__"})
+            program = compile(program, name, "exec")
+            gc.collect()
+            exec(program, {"__name__": "__main__"})
         except SystemExit:
             machine.soft_reset()
         except BaseException as error:
