@@ -27,6 +27,7 @@ class ScriptedGateway:
         self.states: list[dict[str, Any]] = []
         self.twice = 0
         self.silent = False
+        self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.refuses: Callable[[dict[str, Any]], bool] = lambda _: False
         self.forge: Callable[[dict[str, Any]], dict[str, Any]] = lambda custody: custody
         self._state: dict[str, dict[str, Any]] = {}
@@ -77,7 +78,7 @@ class ScriptedGateway:
             "ledger": "0123456789abcdef",
             "jid": journal["jid"],
             "through": through - 1,
-            "time": time.time_ns() // 1_000_000,
+            "time": self.now_ms(),
         }
 
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:

@@ -5,6 +5,8 @@ import gc
 
 from . import log, settings
 
+ROOM = 10240  # kept free in one piece, while the modules are loaded, for the buffers that the node takes then
+
 
 def run():
     """What main.py calls. Returns only when there are no settings; a fault comes as an exception."""
@@ -12,9 +14,11 @@ def run():
     if given is None:
         log.error("settings", refused or "there are none")
         return
-    gc.collect()
+    room = bytearray(ROOM)
     from .node import Node  # only now: the check of the settings and the node do not fit the heap together
 
+    del room
+    gc.collect()
     node = Node(given, in_force, refused)
     try:
         asyncio.run(node.main())

@@ -4,7 +4,6 @@ Whatever the network does, this task only waits; the sensors never wait for it.
 """
 
 import asyncio
-import gc
 from time import ticks_add, ticks_diff, ticks_ms
 
 from . import contract, log, power
@@ -59,6 +58,7 @@ class Uplink:
         self.client.on_ping = _hold_ping
         self._backoff = Backoff(config["backoff_min_s"] * 1000, config["backoff_max_s"] * 1000)
         self._seen = journal.next
+        self._tls = None  # made once: 3 KB in one piece are hard to find again in a heap in use
         self._holding = False
         self._closes = 0
         self._clock_doubt = False
@@ -106,7 +106,6 @@ class Uplink:
             await self._link.up()
             self.hold(True)
             await self._know_time()
-            gc.collect()
             session = await self._connect()
             started = ticks_ms()
             log.trouble("uplink", None)
@@ -121,15 +120,12 @@ class Uplink:
 
     async def _connect(self):
         config = self._config
-        try:
-            with open(config["ca_file"], "rb") as file:
-                tls = tls_context(file.read())
-        except OSError as error:
-            raise MqttError("wrong_ca", "the CA file %s cannot be read: %s" % (config["ca_file"], error))
+        if self._tls is None:
+            self._tls = _tls(config["ca_file"])
         node = config["node"]
         name = config["broker_name"] or config["broker_host"]
         will = (contract.topic(node, "state"), OFFLINE)
-        await self.client.connect(config["broker_host"], config["broker_port"], tls, name, will)
+        await self.client.connect(config["broker_host"], config["broker_port"], self._tls, name, will)
         session = Session(self)
         self.client.on_message = session.message
         await self.client.subscribe([contract.topic(node, kind) for kind in ("custody", "config", "command")])
@@ -138,6 +134,8 @@ class Uplink:
     def _failed(self, error, started):
         kind = getattr(error, "kind", type(error).__name__)
         log.trouble("uplink", "%s: %s" % (kind, error))
+        if kind == "wrong_ca":
+            self._tls = None  # somebody may put another CA file there
         self._clock_doubt = kind in ("expired", "not_yet_valid")
         self.report.fault("clock_unknown", self._clock_doubt and not self.clock.synced)
         stable = started is not None and ticks_diff(ticks_ms(), started) > STABLE_MS
@@ -184,6 +182,14 @@ class Uplink:
         if on != self._holding:
             self._holding = on
             (power.hold if on else power.release)("uplink")
+
+
+def _tls(path):
+    try:
+        with open(path, "rb") as file:
+            return tls_context(file.read())
+    except OSError as error:
+        raise MqttError("wrong_ca", "the CA file %s cannot be read: %s" % (path, error))
 
 
 def _hold_ping(outstanding):

@@ -1,6 +1,6 @@
 """Runs in MicroPython: journal, clock and uplink as the app wires them, told what to do by lines in the file do.txt."""
 
-import gc
+# ruff: noqa: E402
 import json
 
 from flash import NVS, Flash
@@ -8,25 +8,20 @@ from flash import NVS, Flash
 with open("settings.json") as f:  # the port takes no argument of more than 255 characters
     settings = json.load(f)
 tuning = settings.pop("tuning")
-flash = Flash(tuning.get("sectors", 3))  # RAM here: taken while the heap is whole
+flash = Flash(tuning.get("sectors", 3))  # its RAM is taken while the heap is whole
+room = bytearray(10240)  # as in app.py
 
-# the largest modules first: they are compiled here
-from headwall_node.journal import Journal
-
-gc.collect()
-from headwall_node import mqtt
-
-gc.collect()
-from headwall_node import session, uplink
-
-gc.collect()
 import asyncio
+import gc
 
-from headwall_node import log, power
+from headwall_node import log, power, session, uplink
 from headwall_node.clock import Clock
+from headwall_node.journal import Journal
 from headwall_node.network_link import Link
 from headwall_node.report import Report
 
+del room
+gc.collect()
 for module in (session, uplink):
     for name, value in tuning.items():
         if hasattr(module, name):
@@ -77,6 +72,8 @@ def do(line):
                     "floor": journal.floor,
                     "holds": power.holds,
                     "synced": clock.synced,
+                    "flight": len(up.window.flight),
+                    "unacked": len(up.client.unacked),
                     "beats": beats,
                     "alloc": gc.mem_alloc(),
                     "progress": progress,
