@@ -65,6 +65,7 @@ class Board:
 
     def send(self, payload: bytes, kind: str = "tele", *, retain: bool = False, node: str | None = None) -> None:
         """Publish and wait for the broker's acknowledgement, which it gives for refused messages too."""
+        until(self._client.is_connected, f"{self.node} connected")
         sent = self._client.publish(topic(node or self.node, kind), payload, qos=1, retain=retain)
         sent.wait_for_publish(10)
         assert sent.is_published()
@@ -86,6 +87,8 @@ def main() -> None:
     if how == "die":
         _kill_before_ack()
     running.start()
+    if how == "live":
+        until(lambda: running.healthy() is None, "healthy")
     print("running", flush=True)
     sys.stdin.read()
     running.stop()

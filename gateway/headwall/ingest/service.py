@@ -1,4 +1,4 @@
-"""Ingest as a running part: broker → queue → ledger → acknowledgement → custody.
+"""Ingest as a running part: broker → ledger → acknowledgement → custody.
 
 Order of every batch: commit, then acknowledge to the broker, then custody to the nodes. Killed at any point, what
 was not acknowledged comes again and is stored once.
@@ -6,7 +6,6 @@ was not acknowledged comes again and is stored once.
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable
 
@@ -16,7 +15,6 @@ import structlog
 from headwall.clock import Clock
 from headwall.ingest.batch import Intake, Outcome
 from headwall.ingest.mqtt import Arrived, Link
-from headwall.ingest.pending import Pending
 from headwall.ingest.sorting import Message
 from headwall.ledger.ledger import Ledger
 from headwall.registry.registry import Registry
@@ -27,7 +25,7 @@ log = structlog.get_logger("ingest")
 #: node (or "gateway"), name of the fault, detail
 OnFault = Callable[[str, str, str], None]
 
-#: how long a look into an empty or full queue lasts before the stop flag is seen
+#: how long a wait for messages lasts before the stop flag is seen
 _LOOK_S = 0.25
 _STOP_S = 8.0
 _RETRY_S = (1.0, 30.0)
@@ -51,12 +49,10 @@ class IngestService:
         on_fault: OnFault | None = None,
     ) -> None:
         self._intake = Intake(ledger, registry, settings, clock)
+        self._clock = clock
         self._batch_messages = settings.batch_messages
         self._on_fault = on_fault
-        self._pending = Pending(clock, "ingest")
-        # twice the window: mosquitto 2.0.11 overruns it when acknowledgements come in bursts
-        self._queue: queue.Queue[Arrived] = queue.Queue(2 * mqtt.receive_maximum)
-        self._link = Link(mqtt, clock, self._arrive)
+        self._link = Link(mqtt, clock)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
         self._failure: str | None = None
@@ -64,15 +60,12 @@ class IngestService:
     def start(self) -> None:
         """Start receiving; returns at once, whether or not the broker is there yet."""
         self._thread.start()
-        self._link.start()
 
     def stop(self) -> None:
         """Finish the batch in hand and disconnect, in at most 10 seconds. The broker keeps the rest."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_S)
-        self._link.stop()
-        self._pending.done(self._drop_queue())
 
     def healthy(self) -> str | None:
         """None, or why messages do not reach the ledger."""
@@ -80,47 +73,18 @@ class IngestService:
             return f"the ingest thread has ended: {self._failure}"
         return self._failure or self._link.problem()
 
-    def _arrive(self, arrived: Arrived) -> None:
-        self._pending.add()
-        while not self._stopping.is_set():
-            try:
-                self._queue.put(arrived, timeout=_LOOK_S)
-                return
-            except queue.Full:
-                continue  # the broker waits with us
-        self._pending.done(1)
-
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
-                batch = self._take()
+                batch = self._link.turn(_LOOK_S, self._batch_messages)
                 if batch:
-                    self._handle(batch)
-                    self._pending.done(len(batch))
+                    with self._clock.busy("ingest"):
+                        self._handle(batch)
+            self._link.close()
         except BaseException as error:
             self._failure = f"{type(error).__name__}: {error}"
             log.exception("ingest has ended")
             raise
-
-    def _take(self) -> list[Arrived]:
-        batch: list[Arrived] = []
-        try:
-            batch.append(self._queue.get(timeout=_LOOK_S))
-            while len(batch) < self._batch_messages:
-                batch.append(self._queue.get_nowait())
-        except queue.Empty:
-            pass
-        return batch
-
-    def _drop_queue(self) -> int:
-        """Forget what was not handled: the broker has it. Returns how many."""
-        dropped = 0
-        while True:
-            try:
-                self._queue.get_nowait()
-            except queue.Empty:
-                return dropped
-            dropped += 1
 
     def _handle(self, batch: list[Arrived]) -> None:
         delay_s = _RETRY_S[0]
