@@ -17,6 +17,8 @@ FIRMWARE = ROOT / "firmware" / "lib"
 STUBS = Path(__file__).parent / "stubs"
 SCRIPTS = Path(__file__).parent / "scripts"
 BIN = Path(sys.executable).parent
+#: what `run` puts on the path unless told otherwise; the fixture `form` changes it
+library = FIRMWARE
 
 
 def command(heap: str) -> list[str | Path]:
@@ -27,7 +29,7 @@ def environment(lib: Path) -> dict[str, str]:
     return {**os.environ, "MICROPYPATH": f"{STUBS}:{lib}:.frozen"}
 
 
-def run(script: str | Path, *args: object, lib: Path = FIRMWARE, heap: str = "128K", cwd: Path | None = None) -> str:
+def run(script: str | Path, *args: object, lib: Path | None = None, heap: str = "128K", cwd: Path | None = None) -> str:
     """Standard output of a script (its text, or its file); AssertionError with all it printed if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         path = script if isinstance(script, Path) else Path(folder) / "script.py"
@@ -35,7 +37,7 @@ def run(script: str | Path, *args: object, lib: Path = FIRMWARE, heap: str = "12
             path.write_text(textwrap.dedent(script))
         done = subprocess.run(
             [*command(heap), path, *(str(arg) for arg in args)],
-            env=environment(lib),
+            env=environment(lib or library),
             cwd=cwd or folder,
             capture_output=True,
             text=True,

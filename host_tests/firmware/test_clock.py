@@ -12,10 +12,13 @@ from contextlib import contextmanager
 import mp
 import pytest
 
+pytestmark = pytest.mark.usefixtures("form")
+
 PRELUDE = """
 import asyncio, machine
 import time as real
 from headwall_node import BUILD_MS, clock
+
 
 class Fake:
     "Board time: 30-bit ticks as on ESP32, a time of day that is set only by the RTC."
@@ -231,10 +234,12 @@ def ntp_server(answer: Server) -> Iterator[int]:
 
     thread = threading.Thread(target=serve)
     thread.start()
-    yield sock.getsockname()[1]
-    stop.set()
-    thread.join()
-    sock.close()
+    try:
+        yield sock.getsockname()[1]
+    finally:
+        stop.set()
+        thread.join()
+        sock.close()
 
 
 def ask(answer: Server, timeout_ms: int = 2000) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any
 import mp
 import pytest
 
+pytestmark = pytest.mark.usefixtures("form")
+
 GOOD: dict[str, Any] = {
     "node": "oak-street",
     "broker_host": "broker.example",

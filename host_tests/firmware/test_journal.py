@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import mp
@@ -12,10 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.usefixtures("form")
+
 PRELUDE = """
 import gc
 from flash import BLOCK, NVS, Flash
 from headwall_node.journal import Journal
+
 T = 1781000000123
 flash, nvs = Flash(4), NVS()
 j = Journal(flash, nvs, b"uid")
@@ -351,9 +355,9 @@ OTHERS = st.one_of(
 OPERATIONS = st.lists(MANY | OTHERS, max_size=16).map(lambda groups: [list(op) for group in groups for op in group])
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[mp.Session]:
-    session = mp.Session(mp.SCRIPTS / "journal_ops.py")
+@pytest.fixture
+def session(form: Path) -> Iterator[mp.Session]:
+    session = mp.Session(mp.SCRIPTS / "journal_ops.py", lib=form)
     yield session
     session.close()
 

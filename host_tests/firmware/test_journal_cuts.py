@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import mp
 import pytest
 
-
-@pytest.fixture(params=["py", "mpy"])
-def lib(request: pytest.FixtureRequest) -> Path:
-    return mp.FIRMWARE if request.param == "py" else mp.compiled()
+pytestmark = pytest.mark.usefixtures("form")
 
 
 @pytest.mark.parametrize("torn", ["head", "tail"])
-def test_cut_at_every_operation_of_200_appends_loses_at_most_the_record_in_hand(lib: Path, torn: str) -> None:
-    said = mp.run(mp.SCRIPTS / "journal_cuts.py", 3, 0, 200, torn, lib=lib, heap="4M")
+def test_cut_at_every_operation_of_200_appends_loses_at_most_the_record_in_hand(torn: str) -> None:
+    said = mp.run(mp.SCRIPTS / "journal_cuts.py", 3, 0, 200, torn, heap="4M")
     assert said == "held 203 cuts; erases 1\n"
 
 
 @pytest.mark.parametrize("torn", ["head", "tail"])
-def test_cut_at_every_operation_while_sectors_are_reused_loses_at_most_the_record_in_hand(lib: Path, torn: str) -> None:
-    said = mp.run(mp.SCRIPTS / "journal_cuts.py", 3, 300, 200, torn, lib=lib, heap="4M")
+def test_cut_at_every_operation_while_sectors_are_reused_loses_at_most_the_record_in_hand(torn: str) -> None:
+    said = mp.run(mp.SCRIPTS / "journal_cuts.py", 3, 300, 200, torn, heap="4M")
     assert said == "held 208 cuts; erases 2\n"
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import mp
 import pytest
 
-
-@pytest.fixture(params=["py", "mpy"])
-def lib(request: pytest.FixtureRequest) -> Path:
-    return mp.FIRMWARE if request.param == "py" else mp.compiled()
+pytestmark = pytest.mark.usefixtures("form")
 
 
-def test_rtc_memory_gives_back_all_that_was_saved(lib: Path) -> None:
+def test_rtc_memory_gives_back_all_that_was_saved() -> None:
     said = mp.run(
         """
         from headwall_node import power
@@ -32,8 +27,7 @@ def test_rtc_memory_gives_back_all_that_was_saved(lib: Path) -> None:
         print(len(machine.RTC.kept) <= 512)
         r.clock = ("0badcafe", 5, None, None); r.save()
         print(power.Retained().clock)
-        """,
-        lib=lib,
+        """
     )
     assert said.splitlines() == [
         "None None b'' 0 [-1, -1, -1, -1] []",

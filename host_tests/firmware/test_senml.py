@@ -20,10 +20,9 @@ T = 1781000000123
 Record = tuple[Any, ...]
 
 
-@pytest.fixture(scope="module", params=["py", "mpy"])
-def session(request: pytest.FixtureRequest) -> Iterator[mp.Session]:
-    lib = mp.FIRMWARE if request.param == "py" else mp.compiled()
-    session = mp.Session(mp.SCRIPTS / "senml_ops.py", lib=lib)
+@pytest.fixture
+def session(form: Path) -> Iterator[mp.Session]:
+    session = mp.Session(mp.SCRIPTS / "senml_ops.py", lib=form)
     yield session
     session.close()
 

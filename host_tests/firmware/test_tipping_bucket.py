@@ -12,18 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-
-@pytest.fixture(params=["py", "mpy"])
-def lib(request: pytest.FixtureRequest) -> Path:
-    return mp.FIRMWARE if request.param == "py" else mp.compiled()
+pytestmark = pytest.mark.usefixtures("form")
 
 
-def run(script: str, lib: Path = mp.FIRMWARE) -> list[str]:
+def run(script: str) -> list[str]:
     path = f"import sys\nsys.path.append({str(mp.SCRIPTS)!r})\n"
-    return mp.run(path + "from gauge import *\n" + textwrap.dedent(script), lib=lib, heap="512K").splitlines()
+    return mp.run(path + "from gauge import *\n" + textwrap.dedent(script), heap="512K").splitlines()
 
 
-def test_bounce_at_0_3_7_12_ms_and_a_tip_5_s_later_are_two_tips(lib: Path) -> None:
+def test_bounce_at_0_3_7_12_ms_and_a_tip_5_s_later_are_two_tips() -> None:
     said = run(
         """
         b = Board()
@@ -31,12 +28,11 @@ def test_bounce_at_0_3_7_12_ms_and_a_tip_5_s_later_are_two_tips(lib: Path) -> No
         b.serve(1000)
         print(b.values(), b.count())
         """,
-        lib,
     )
     assert said == ["[0, 1, 1] (2, 2)"]
 
 
-def test_contact_closed_1200_ms_that_bounces_on_opening_is_one_tip(lib: Path) -> None:
+def test_contact_closed_1200_ms_that_bounces_on_opening_is_one_tip() -> None:
     said = run(
         """
         b = Board()
@@ -44,12 +40,11 @@ def test_contact_closed_1200_ms_that_bounces_on_opening_is_one_tip(lib: Path) ->
         b.serve(2000)
         print(b.count())
         """,
-        lib,
     )
     assert said == ["(1, 1)"]
 
 
-def test_falling_interrupt_fired_on_release_is_no_tip(lib: Path) -> None:
+def test_falling_interrupt_fired_on_release_is_no_tip() -> None:
     said = run(
         """
         b = Board()
@@ -60,7 +55,6 @@ def test_falling_interrupt_fired_on_release_is_no_tip(lib: Path) -> None:
         b.serve(2000)
         print(b.count())
         """,
-        lib,
     )
     assert said == ["(5, 5)"]
 
@@ -129,7 +123,7 @@ def test_tip_during_a_flash_erase_counts_though_one_late_interrupt_is_all_that_s
     assert said == ["(1, 1)"]
 
 
-def test_200_pulses_in_one_second_are_a_fault_and_no_rain(lib: Path) -> None:
+def test_200_pulses_in_one_second_are_a_fault_and_no_rain() -> None:
     said = run(
         """
         b = Board()
@@ -141,7 +135,6 @@ def test_200_pulses_in_one_second_are_a_fault_and_no_rain(lib: Path) -> None:
         b.tip(); b.serve(1000)
         print(b.values())
         """,
-        lib,
     )
     assert said == ["['contact_chatter']", "[0, 'fault'] (0, 0) []", "[0, 'fault', 1]"]
 
@@ -161,7 +154,7 @@ def test_chatter_for_an_hour_is_reported_as_fault_and_never_as_no_rain() -> None
     assert said[0].startswith("['fault', 'fault'] False False")
 
 
-def test_contact_stuck_closed_at_power_on_is_one_tip_then_a_fault_and_no_wake_loop(lib: Path) -> None:
+def test_contact_stuck_closed_at_power_on_is_one_tip_then_a_fault_and_no_wake_loop() -> None:
     said = run(
         """
         import esp32
@@ -178,7 +171,6 @@ def test_contact_stuck_closed_at_power_on_is_one_tip_then_a_fault_and_no_wake_lo
             b.serve(20)
             print(b.count(), b.values()[-1], esp32.armed, b.bucket.faults, b.bucket.may_sleep)
         """,
-        lib,
     )
     assert said[0] == "[0, 1, 'stuck'] (1, 1) ['contact_stuck'] True"
     assert said[1:] == ["(1, 1) stuck {} ['contact_stuck'] True"] * 3
@@ -408,9 +400,9 @@ TIP = st.fixed_dictionaries(
 )
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[mp.Session]:
-    session = mp.Session(mp.SCRIPTS / "gauge_storm.py")
+@pytest.fixture
+def session(form: Path) -> Iterator[mp.Session]:
+    session = mp.Session(mp.SCRIPTS / "gauge_storm.py", lib=form)
     yield session
     session.close()
 
