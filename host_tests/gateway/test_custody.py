@@ -23,9 +23,9 @@ from support.fleet import JID, MACS, FixedClock, message, pack, registry, state
 OTHER = "ffeeddccbbaa0099"
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    opened = Ledger.open("sqlite://")
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    opened = Ledger.open("sqlite://" if request.param == "sqlite" else request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
 

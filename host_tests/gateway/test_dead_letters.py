@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +103,31 @@ def test_rerun_of_a_conflict_stays_open_and_the_first_stays(ledger: Ledger) -> N
     assert letters(ledger) == [letter]
     with ledger.read() as conn:
         assert conn.execute(sa.select(schema.readings.c.value)).scalars().all() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("inside", "result"),
+    [
+        (pack(2, bn=LEVEL, bu="m", v=0.25), "taken"),
+        (pack(3, bn=LEVEL, bu="m", v=0.25), "raw_record"),  # another number
+        (pack(2, jid="ffeeddccbbaa0099"), "raw_record"),  # another journal
+        (pack(2, v="soon"), "wrong_type"),
+        (b"unreadable", "not_json"),
+    ],
+)
+def test_rerun_of_a_raw_record_takes_the_pack_inside_if_it_is_that_very_record(
+    ledger: Ledger, inside: bytes, result: str
+) -> None:
+    taker = intake(ledger, registry())
+    raw = {"n": "raw", "vd": base64.urlsafe_b64encode(inside).decode().rstrip("=")}
+    taker.store(
+        [message(pack(2, bn=f"urn:dev:mac:{MACS['gauge-a']}:", bu=None, bt=None, t=None, v=None, s=None, **raw))]
+    )
+    (letter,) = letters(ledger)
+    assert letter.reason == "raw_record"
+    assert taker.rerun(letter) == result
+    assert seqs(ledger) == ([2] if result == "taken" else [])
+    assert len(letters(ledger)) == (0 if result == "taken" else 1)
 
 
 def test_rerun_of_what_cannot_be_parsed_stays_open(ledger: Ledger) -> None:

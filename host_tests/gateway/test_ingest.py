@@ -17,9 +17,9 @@ from headwall.settings import IngestSettings
 from support.fleet import BOOT, JID, MACS, T0, FixedClock, message, pack, registry, state
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    opened = Ledger.open("sqlite://")
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    opened = Ledger.open("sqlite://" if request.param == "sqlite" else request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
 
@@ -184,7 +184,7 @@ def test_store_announces_to_the_followers_after_the_commit(ledger: Ledger, intak
 def test_store_that_the_ledger_refuses_leaves_nothing_of_the_batch(ledger: Ledger, intake: Intake) -> None:
     with ledger.begin() as conn:
         conn.exec_driver_sql("DROP TABLE journals")
-    with pytest.raises(sa.exc.OperationalError):
+    with pytest.raises(sa.exc.DBAPIError):
         intake.store([message(pack(1)), message(b"junk")])
     assert everything(ledger) == []
 

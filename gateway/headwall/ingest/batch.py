@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from headwall.clock import Clock
 from headwall.ingest import dead_letters, nodes
+from headwall.ingest.dead_letters import DeadLetter
 from headwall.ingest.journals import settle
 from headwall.ingest.nodes import Address
 from headwall.ingest.sorting import JournalKey, Letter, Message, Sorted, Sorter, conflict_letter
@@ -16,6 +17,7 @@ from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings
 from headwall.wire.contract import topic
 from headwall.wire.custody import custody_message
+from headwall.wire.senml import decode
 
 
 class Custody(msgspec.Struct, frozen=True):
@@ -70,14 +72,18 @@ class Intake:
         with self._ledger.begin() as conn:
             dead_letters.keep(conn, [Letter(message.topic, message.payload, reason, detail, message.received_us)])
 
-    def rerun(self, letter: dead_letters.DeadLetter) -> str:
+    def rerun(self, letter: DeadLetter) -> str:
         """Try to take a dead letter again, in a transaction of its own.
+
+        What a node sent raw is looked into: it holds the record as it would have been sent (see firmware, senml).
 
         Returns:
             "taken", or the reason why it stays open. Records of a whole message that are refused again become
             dead letters of their own, under their numbers.
         """
-        batch = self._sorter.sort([letter.message])
+        batch = self._sorter.sort([_unwrapped(letter)])
+        if letter.seq is not None and batch.numbers and _numbers(batch) != {(letter.node, letter.jid, letter.seq)}:
+            return letter.reason  # raw bytes that are a pack, but of something else
         refused = next((each.reason for each in batch.letters if each.seq is None or letter.seq is not None), None)
         if refused is not None or batch.unclaimed:
             return refused or "unknown_node"
@@ -131,3 +137,14 @@ def _custody(conn: sa.Connection, through: dict[JournalKey, int]) -> list[Custod
         return []
     known = nodes.addresses(conn, (node for node, _ in through))
     return [Custody(node, jid, mark, known[node]) for (node, jid), mark in through.items() if node in known]
+
+
+def _unwrapped(letter: DeadLetter) -> Message:
+    if letter.reason != "raw_record":
+        return letter.message
+    return Message(letter.topic, decode(letter.payload).records[0].raw or b"", letter.at_us)
+
+
+def _numbers(batch: Sorted) -> set[tuple[str | None, str | None, int | None]]:
+    """Node, journal and number of every record of the packs."""
+    return {(node, jid, n) for (node, jid), ranges in batch.numbers.items() for a, b in ranges for n in range(a, b + 1)}
