@@ -1,4 +1,4 @@
-"""The wire contract as the gateway uses it, read from contract.json (see docs/wire.md)."""
+"""The wire contract as the gateway uses it, read from contract.json (see docs/contributor.md, "Payload")."""
 
 from __future__ import annotations
 
