@@ -72,7 +72,7 @@ class BoardOptions:
     tips: Sequence[int] = ()
     mac: str = "240ac4000001"
     heap_kb: int = 128
-    overhead_kb: int = 34
+    overhead_kb: int = 39
     vfs_blocks: int = 64
     journal_blocks: int = 64
     erase_ms: int = 45

@@ -8,7 +8,7 @@ import sys
 sys.path[:] = [__file__.rsplit("/", 1)[0], ".frozen"]
 import _link  # noqa: E402, F401
 import time  # noqa: E402, F401
-import select  # noqa: E402, F401
+import select  # noqa: E402
 
 import _taskqueue  # noqa: E402
 
@@ -23,6 +23,18 @@ import machine  # noqa: E402, F401
 import network  # noqa: E402, F401
 import vfs  # noqa: E402
 
+import ssl  # noqa: E402
+
+_wrap_socket = ssl.SSLContext.wrap_socket
+
+
+def wrap_socket(self, sock, *args, **kwargs):
+    tls = _wrap_socket(self, sock, *args, **kwargs)
+    select.wrapped(tls, sock)
+    return tls
+
+
+ssl.SSLContext.wrap_socket = wrap_socket
 random.seed(int(os.getenv("SIM_SEED")))
 
 
