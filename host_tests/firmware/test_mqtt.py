@@ -295,7 +295,7 @@ def test_message_larger_than_the_buffer_is_acknowledged_dropped_and_named(tmp_pa
 
     body = """
 async def main():
-    client = mqtt.Client("a", rx_bytes=256)
+    client = mqtt.Client("a", rx=bytearray(256))
     seen = []
     client.on_message = lambda topic, payload: seen.append((topic, payload))
     await client.connect("127.0.0.1", port)

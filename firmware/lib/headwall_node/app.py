@@ -5,21 +5,25 @@ import gc
 
 from . import log, settings
 
-ROOM = 10240  # kept free in one piece, while the modules are loaded, for the buffers that the node takes then
+#: collect after so many bytes: while modules load, so that their garbage leaves no holes; later, before memory is short
+LOADING = 1024
+RUNNING = 8192
 
 
 def run():
     """What main.py calls. Returns only when there are no settings; a fault comes as an exception."""
+    gc.threshold(LOADING)
     given, in_force, refused = settings.load()
     if given is None:
         log.error("settings", refused or "there are none")
         return
-    room = bytearray(ROOM)
+    from .room import Room
+
+    room = Room(given["ca_file"])
     from .node import Node  # only now: the check of the settings and the node do not fit the heap together
 
-    del room
-    gc.collect()
-    node = Node(given, in_force, refused)
+    node = Node(given, in_force, refused, room)
+    gc.threshold(RUNNING)
     try:
         asyncio.run(node.main())
     finally:

@@ -4,7 +4,7 @@ import sys
 from time import ticks_diff, ticks_ms
 
 LEVELS = ("debug", "info", "warn", "error")
-KEEP = 20
+KEEP = 12
 
 ring = []  # the last KEEP lines
 level = 1  # index into LEVELS; lines below it are neither printed nor kept

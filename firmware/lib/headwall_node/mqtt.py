@@ -19,7 +19,7 @@ class Client:
 
     error: why there is no connection, None while there is one
     unacked: packet id -> the tick at which its PUBACK is overdue
-    on_message(topic, payload): str and bytes; None as payload: it was larger than rx_bytes
+    on_message(topic, payload): str and bytes; None as payload: it was larger than rx
     on_change(): an ack, a message or the end of the connection: look again
     on_ping(outstanding): a ping has been sent / answered
     """
@@ -32,7 +32,7 @@ class Client:
         keepalive_s=60,
         timeout_ms=10000,  # of each answer that the broker owes
         connect_ms=None,  # TCP, TLS and CONNACK together
-        rx_bytes=2048,
+        rx=None,  # a bytearray for what comes in: the largest message that can be received
         window=4,
     ):
         self._client_id = client_id
@@ -46,7 +46,7 @@ class Client:
         self.unacked = {}
         self.on_message = self.on_change = self.on_ping = None
         self._wire = Wire()
-        self._parser = Parser(rx_bytes, self._handle)
+        self._parser = Parser(bytearray(1024) if rx is None else rx, self._handle)
         self._lock = asyncio.Lock()
         self._changed = asyncio.Event()
         self._kick = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Bytes from the broker to MQTT packets, in one buffer of fixed size.
+"""Bytes from the broker to MQTT packets, in one buffer, a bytearray that is given.
 
 A message that does not fit is acknowledged and dropped, and reported with the payload None.
 """
@@ -13,8 +13,8 @@ class Parser:
     bytes after the packet id. Raises MqttError for what MQTT 3.1.1 does not allow.
     """
 
-    def __init__(self, size, handle):
-        self._buf = bytearray(size)
+    def __init__(self, buf, handle):
+        self._buf = buf
         self._view = memoryview(self._buf)
         self._handle = handle
         self.reset()

@@ -1,7 +1,6 @@
 """The node: its parts, built from the settings, and what it does on mains and on battery."""
 
 import asyncio
-import struct
 from binascii import hexlify
 
 import esp32
@@ -17,15 +16,14 @@ from .uplink import Uplink
 
 UPLINK_WITHIN_S = 300  # longest time from one sign of life of the uplink to the next
 GAUGE_WITHIN_S = 60
-RETRY_MS = 60000  # battery: wait after an uplink that failed, doubled with each, up to uplink_s
-SETTLE_MS = 50
-_DUE = "<qB"  # battery, kept in RTC memory: uptime at which the next uplink is due, failures in a row
 
 
 class Node:
-    """given: the validated settings · in_force: their hash · refused: why the newest ones were not taken, or None."""
+    """given: the validated settings · in_force: their hash · refused: why the newest ones were not taken, or None ·
+    room: room.Room
+    """
 
-    def __init__(self, given, in_force, refused):
+    def __init__(self, given, in_force, refused, room):
         self._given = given
         self._in_force = in_force
         self._restart = None  # why the board is to start anew
@@ -50,6 +48,7 @@ class Node:
             hexlify(uid).decode(),
             self._configure,
             lambda: self._watchdog.progress("uplink"),
+            room,
         )
         self._watchdog = power.Watchdog(given["watchdog_s"], self._clock.uptime_ms)
 
@@ -125,50 +124,20 @@ class Node:
         await self._uplink.run()
 
     async def _on_battery(self):
-        """Connect when that is due, let the gauges finish, sleep to the next duty. Waking starts the program anew."""
-        due, failures = self._uplink_due()
-        while True:
-            if self._clock.uptime_ms() >= due:
-                safe = await self._connect_once()
-                failures = 0 if safe else failures + 1
-                due = self._clock.uptime_ms() + self._uplink_wait_ms(failures)
-                self._retained.mode = struct.pack(_DUE, due, failures)
-                self._retained.save()
-            await self._settle()
-            wait = min(due, self._next_report()) - self._clock.uptime_ms()
-            if wait > 0:
-                self.retain()
-                power.deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._gauges])
-            await asyncio.sleep_ms(SETTLE_MS)
+        from .battery import Battery  # a node on mains does without its memory
 
-    def _uplink_due(self):
-        """(uptime of the next uplink, failures in a row); at once after anything but a sleep."""
-        if self._report.reset == "deep_sleep" and len(self._retained.mode) == struct.calcsize(_DUE):
-            return struct.unpack(_DUE, self._retained.mode)
-        return 0, 0
-
-    def _uplink_wait_ms(self, failures):
-        every = self._given["uplink_s"] * 1000
-        return min(every, RETRY_MS << min(failures - 1, 12)) if failures else every
+        await Battery(self._given, self._report.reset, self._clock, self._retained, self._gauges, self.retain).run(
+            self._connect_once
+        )
 
     async def _connect_once(self):
+        """Connect until everything is in custody; whether it is."""
         self._watchdog.register("uplink", UPLINK_WITHIN_S)
         try:
             return await self._uplink.once(self._given["awake_max_s"] * 1000)
         finally:
             self._watchdog.forget("uplink")
             self._link.down()
-
-    async def _settle(self):
-        """Wait until no gauge is in the middle of something; a contact that chatters is not waited for for ever."""
-        end = self._clock.uptime_ms() + self._given["awake_max_s"] * 1000
-        while not all(gauge.may_sleep for gauge in self._gauges) and self._clock.uptime_ms() < end:
-            await asyncio.sleep_ms(SETTLE_MS)
-
-    def _next_report(self):
-        """Uptime at which the first gauge owes its report."""
-        count = len(self._gauges)
-        return min(self._retained.reported[:count]) + self._given["report_s"] * 1000
 
     # ---- what came, and what must stay
 

@@ -20,12 +20,13 @@ def seconds(ms):
 class Pack:
     """One pack in the making, in a buffer that is used again and again: `begin`, `add` until False, `payload`.
 
-    first, count: number of the first record and how many there are.
+    first, count: number of the first record and how many there are. buf: a bytearray to use instead of a new one of
+    `limit` bytes.
     """
 
-    def __init__(self, mac, limit=PACK_BYTES, most=PACK_RECORDS):
+    def __init__(self, mac, limit=PACK_BYTES, most=PACK_RECORDS, buf=None):
         self._base = BASE_NAME + mac + ":"
-        self._buf = bytearray(limit)
+        self._buf = bytearray(limit) if buf is None else buf
         self._most = most
         self.begin("")
 

@@ -10,14 +10,12 @@ from . import contract, log, power
 from .backoff import Backoff
 from .mqtt import Client
 from .mqtt_error import MqttError
-from .mqtt_wire import tls_context
 from .network_link import LinkDown
 from .report import OFFLINE
 from .senml import Pack
 from .session import Session
 from .window import Window
 
-PACK_BYTES = 4096  # half of what the contract allows: it stands in RAM
 SLEEP_MS = 60000  # longest sleep at a stretch: the watchdog wants to see progress
 STABLE_MS = 60000  # a connection that lived so long ends the back-off
 CLASH_CLOSES = 3  # so many fresh connections in a row closed by the broker: another node uses our client id
@@ -29,10 +27,12 @@ class Uplink:
     """config: the validated settings · link: network_link.Link · report: report.Report · mac: 12 hex digits ·
     on_config(bytes): called for each configuration that comes · progress(): called at least every other minute
 
+    room: room.Room, the buffers and the TLS context
+
     changed: an event; set it when there is something new in the journal or the report.
     """
 
-    def __init__(self, config, journal, clock, link, report, mac, on_config, progress):
+    def __init__(self, config, journal, clock, link, report, mac, on_config, progress, room):
         self._config = config
         self._link = link
         self.journal = journal
@@ -41,7 +41,7 @@ class Uplink:
         self.on_config = on_config
         self.progress = progress
         self.custody_ms = config["custody_timeout_s"] * 1000
-        self.pack = Pack(mac, PACK_BYTES)
+        self.pack = Pack(mac, buf=room.pack)
         self.window = Window(journal, contract.PACK_RECORDS, contract.WINDOW_PACKS, contract.POISON_TRIES)
         self.asking = Backoff(self.custody_ms, 3600000)
         self.changed = asyncio.Event()
@@ -52,13 +52,14 @@ class Uplink:
             keepalive_s=config["keepalive_s"],
             timeout_ms=config["reply_timeout_s"] * 1000,
             connect_ms=config["connect_timeout_s"] * 1000,
+            rx=room.rx,
             window=contract.WINDOW_PACKS + 2,  # room for a state message and an urgent pack beside the backlog
         )
         self.client.on_change = self.changed.set
         self.client.on_ping = _hold_ping
         self._backoff = Backoff(config["backoff_min_s"] * 1000, config["backoff_max_s"] * 1000)
         self._seen = journal.next
-        self._tls = None  # made once: 3 KB in one piece are hard to find again in a heap in use
+        self._room = room
         self._holding = False
         self._closes = 0
         self._clock_doubt = False
@@ -120,12 +121,10 @@ class Uplink:
 
     async def _connect(self):
         config = self._config
-        if self._tls is None:
-            self._tls = _tls(config["ca_file"])
         node = config["node"]
         name = config["broker_name"] or config["broker_host"]
         will = (contract.topic(node, "state"), OFFLINE)
-        await self.client.connect(config["broker_host"], config["broker_port"], self._tls, name, will)
+        await self.client.connect(config["broker_host"], config["broker_port"], self._room.tls(), name, will)
         session = Session(self)
         self.client.on_message = session.message
         await self.client.subscribe([contract.topic(node, kind) for kind in ("custody", "config", "command")])
@@ -135,7 +134,7 @@ class Uplink:
         kind = getattr(error, "kind", type(error).__name__)
         log.trouble("uplink", "%s: %s" % (kind, error))
         if kind == "wrong_ca":
-            self._tls = None  # somebody may put another CA file there
+            self._room.forget_tls()  # somebody may put another CA file there
         self._clock_doubt = kind in ("expired", "not_yet_valid")
         self.report.fault("clock_unknown", self._clock_doubt and not self.clock.synced)
         stable = started is not None and ticks_diff(ticks_ms(), started) > STABLE_MS
@@ -182,14 +181,6 @@ class Uplink:
         if on != self._holding:
             self._holding = on
             (power.hold if on else power.release)("uplink")
-
-
-def _tls(path):
-    try:
-        with open(path, "rb") as file:
-            return tls_context(file.read())
-    except OSError as error:
-        raise MqttError("wrong_ca", "the CA file %s cannot be read: %s" % (path, error))
 
 
 def _hold_ping(outstanding):

@@ -9,7 +9,10 @@ with open("settings.json") as f:  # the port takes no argument of more than 255 
     settings = json.load(f)
 tuning = settings.pop("tuning")
 flash = Flash(tuning.get("sectors", 3))  # its RAM is taken while the heap is whole
-room = bytearray(10240)  # as in app.py
+
+from headwall_node.room import Room
+
+room = Room(settings["ca_file"])  # first, as in app.py
 
 import asyncio
 import gc
@@ -20,8 +23,6 @@ from headwall_node.journal import Journal
 from headwall_node.network_link import Link
 from headwall_node.report import Report
 
-del room
-gc.collect()
 for module in (session, uplink):
     for name, value in tuning.items():
         if hasattr(module, name):
@@ -40,7 +41,7 @@ def progressed():
     progress += 1
 
 
-up = uplink.Uplink(settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, progressed)
+up = uplink.Uplink(settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, progressed, room)
 
 
 def tip(count):
