@@ -1,10 +1,12 @@
 """Runs in MicroPython: journal, clock and uplink as the app wires them, told what to do by lines in the file do.txt."""
 
 # ruff: noqa: E402
+import gc
 import json
 
 from flash import NVS, Flash
 
+gc.threshold(1024)  # as in app.py
 with open("settings.json") as f:  # the port takes no argument of more than 255 characters
     settings = json.load(f)
 tuning = settings.pop("tuning")
@@ -15,7 +17,6 @@ from headwall_node.room import Room
 room = Room(settings["ca_file"])  # first, as in app.py
 
 import asyncio
-import gc
 
 from headwall_node import log, power, session, uplink
 from headwall_node.clock import Clock
