@@ -10,7 +10,7 @@ import typer
 from headwall.errors import HeadwallError
 
 #: modules of headwall.cli, in the order of `headwall --help`
-COMMANDS: tuple[str, ...] = ("run", "check", "storms", "import_rain", "duty", "maintenance", "node", "dead_letters")
+COMMANDS: tuple[str, ...] = ("demo", "run", "check", "storms", "import_rain", "duty", "maintenance", "node", "dead_letters")
 
 
 def _build() -> typer.Typer:

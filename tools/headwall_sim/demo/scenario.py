@@ -32,7 +32,7 @@ class DemoBoard:
     Attributes:
         tips: tips of 0.01 in that the design storm drives its bucket with.
         outages_us: stretches without network.
-        cut_at_append: power is lost while the journal writes these records (counted from the start).
+        cuts_us: after each of these instants, power is lost in the middle of the next write to flash.
         power_off: how long the board stays without power each time.
         duty, near, silent: how many of each must come of it.
     """
@@ -43,7 +43,7 @@ class DemoBoard:
     story: str
     mode: Literal["mains", "battery"] = "mains"
     outages_us: tuple[tuple[int, int], ...] = ()
-    cut_at_append: tuple[int, ...] = ()
+    cuts_us: tuple[int, ...] = ()
     power_off: timedelta = timedelta(minutes=2)
     duty: int = 0
     near: int = 0
@@ -66,7 +66,7 @@ BOARDS: Final = (
         "240ac400000c",
         tips=60,
         story="0.60 in; loses power three times while it writes",
-        cut_at_append=(30, 55, 80),
+        cuts_us=(storm_us(8.1), storm_us(12.05), storm_us(15.4)),
         duty=1,
     ),
     DemoBoard(

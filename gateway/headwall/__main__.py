@@ -1,0 +1,5 @@
+"""`python -m headwall` is the `headwall` command."""
+
+from headwall.cli.main import app
+
+app()
