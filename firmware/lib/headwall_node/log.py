@@ -1,7 +1,7 @@
 """What happened, on the console and in a short ring in RAM. Never give it a password or a key."""
 
 import sys
-from time import ticks_diff, ticks_ms
+from time import ticks_ms
 
 LEVELS = ("debug", "info", "warn", "error")
 KEEP = 12
@@ -9,13 +9,13 @@ KEEP = 12
 ring = []  # the last KEEP lines
 level = 1  # index into LEVELS; lines below it are neither printed nor kept
 _states = {}  # subject -> the trouble it was last in
-_start = ticks_ms()
+now = ticks_ms  # the node puts the clock's uptime here
 
 
 def _say(grade, subject, text):
     if grade < level:
         return
-    line = "%d %s %s: %s" % (ticks_diff(ticks_ms(), _start), LEVELS[grade], subject, text)
+    line = "%d %s %s: %s" % (now(), LEVELS[grade], subject, text)
     print(line)
     ring.append(line)
     if len(ring) > KEEP:

@@ -28,10 +28,11 @@ class Node:
         self._in_force = in_force
         self._restart = None  # why the board is to start anew
         cause = power.reset_cause()
-        log.info("node", "%s starts after %s" % (given["node"], cause))
         uid = machine.unique_id()
         self._retained = power.Retained()
         self._clock = Clock(self._retained.clock, cause == "deep_sleep")
+        log.now = self._clock.uptime_ms
+        log.info("node", "%s starts after %s" % (given["node"], cause))
         self._journal = Journal(_partition("journal"), esp32.NVS("headwall"), uid)
         self._resume_journal()
         self._build_gauges()
