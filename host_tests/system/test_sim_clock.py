@@ -173,6 +173,15 @@ def test_clock_that_ends_raises_in_those_who_wait(tmp_path: Path) -> None:
         remote.wait(threading.Event(), None)
 
 
+def test_call_that_fails_ends_the_simulation_for_those_who_wait(
+    clock: SimClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock.keeper.at(_START + _HOUR, lambda: [].pop())
+    with pytest.raises(ClockGoneError):
+        clock.run_until(_START + 2 * _HOUR)
+    assert "pop from empty list" in caplog.text
+
+
 def test_setting_names_the_clock(clock: SimClock, tmp_path: Path) -> None:
     assert isinstance(clock_from("system"), SystemClock)
     remote = clock_from(f"simulation:{tmp_path / 'clock.sock'}")

@@ -268,9 +268,9 @@ class SimClock(ClockClient):
     """
 
     def __init__(self, start_us: int, *, jumps: bool = True, stall_s: float = 30.0, name: str = "supervisor") -> None:
-        self.keeper = Timekeeper(start_us, jumps=jumps, stall_s=stall_s)
-        self.keeper.start()
         self._connections: set[_Connection] = set()
+        self.keeper = Timekeeper(start_us, jumps=jumps, stall_s=stall_s, on_failure=self._hang_up)
+        self.keeper.start()
         self._listener: socket.socket | None = None
         self._path: Path | None = None
         here, there = socket.socketpair()
@@ -307,7 +307,8 @@ class SimClock(ClockClient):
 
     def stop(self) -> None:
         """End the simulation; other processes that still wait get ClockGoneError."""
-        self.keeper.run(self._hang_up)
+        if self.keeper.is_alive():
+            self.keeper.run(self._hang_up)
         self.keeper.stop()
         if self._listener is not None and self._path is not None:
             self._listener.close()

@@ -64,9 +64,12 @@ class Timekeeper:
         start_us: the simulated instant at which time begins to run, microseconds since 1970 UTC.
         jumps: False keeps time at 1:1 with the machine for good.
         stall_s: real seconds after which a participant that stays awake is named in a warning.
+        on_failure: called when an exception in one of the calls has ended the thread, so that nobody waits for ever.
     """
 
-    def __init__(self, start_us: int, *, jumps: bool = True, stall_s: float = 30.0) -> None:
+    def __init__(
+        self, start_us: int, *, jumps: bool = True, stall_s: float = 30.0, on_failure: Callable[[], None] = lambda: None
+    ) -> None:
         self.offset_us = start_us - monotonic_us()
         self.jumps = jumps
         self.jump_count = 0
@@ -80,7 +83,9 @@ class Timekeeper:
         os.set_blocking(self._bell_in, False)
         self._selector.register(self._bell_out, selectors.EVENT_READ, lambda: os.read(self._bell_out, 4096))
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="sim-clock", daemon=True)
+        self._failed = False
+        self._on_failure = on_failure
+        self._thread = threading.Thread(target=self._live, name="sim-clock", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -96,6 +101,10 @@ class Timekeeper:
         self._selector.close()
         os.close(self._bell_in)
         os.close(self._bell_out)
+
+    def is_alive(self) -> bool:
+        """False before start, after stop, and after a failure."""
+        return self._thread.is_alive() and not self._failed
 
     def now_us(self) -> int:
         """The simulated instant."""
@@ -127,7 +136,7 @@ class Timekeeper:
 
         self.call_soon(guarded)
         while not done.wait(1.0):
-            if not self._thread.is_alive():
+            if not self.is_alive():
                 raise RuntimeError("the simulation's clock has stopped; nothing can be asked of it any more")
         if raised:
             raise raised[0]
@@ -182,6 +191,14 @@ class Timekeeper:
             participant.go(self.offset_us, participant.episode)
         except (OSError, ValueError):
             self.leave(participant)
+
+    def _live(self) -> None:
+        try:
+            self._run()
+        except Exception:
+            self._failed = True
+            _log.exception("the simulated clock has failed and stands still from now on")
+            self._on_failure()
 
     def _run(self) -> None:
         while not self._stopping:
