@@ -33,6 +33,15 @@ def test_elmsford_asks_for_a_report_within_24_hours_of_half_an_inch() -> None:
     assert (numbers.window, numbers.clock) == ("cautious", "crossing")
 
 
+def test_elmsfords_requirement_tells_what_by_when_and_to_whom_with_the_numbers_that_are_judged() -> None:
+    provision = load_profile("elmsford").provisions[0]
+    depth, due_h = parse_depth(provision.storm.depth), provision.storm.due_us // HOUR_US
+    for told in (f"{depth.inches.numerator / depth.inches.denominator} inches", f"within {due_h} hours"):
+        assert told in provision.requirement
+    assert "Stormwater Management Officer" in provision.requirement
+    assert "log book" in provision.requirement
+
+
 def test_elmsfords_section_number_says_that_it_was_counted() -> None:
     provision = load_profile("elmsford").provisions[0]
     assert provision.confidence == "S"

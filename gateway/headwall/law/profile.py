@@ -101,7 +101,7 @@ class Provision(_Table):
     citation: str
     confidence: Confidence
     subject: str
-    quote: str
+    requirement: str = Field(min_length=1)  # what is to be done, by when, delivered to whom; not the code's own words
     valid_from: date = Field(alias="from")
     valid_to: date | None = Field(default=None, alias="to")
     enacted_by: str

@@ -337,7 +337,7 @@ class StormSection:
             "The rule",
             (
                 row("Citation", f"{code}, {rule.citation}", f"({rule.confidence_text})"),
-                row("Words of the code", f"“{rule.quote}”"),
+                row("What it asks", rule.requirement),
                 row("Owed by", rule.owed_by),
                 row("In force", f"since {rule.valid_from.isoformat()}: {rule.enacted_by}"),
             ),
