@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -106,6 +107,13 @@ def _ledger_rows(ledger: Ledger, jid: str) -> dict[int, tuple[int | None, float 
         return {row.seq: (row.time_us, row.value, row.total) for row in rows}
 
 
+def _last_state(ledger: Ledger) -> dict[str, Any]:
+    with ledger.read() as conn:
+        body = conn.execute(sa.select(schema.node_states.c.body).where(schema.node_states.c.node == _NODE)).scalar_one()
+    told: dict[str, Any] = body if isinstance(body, dict) else json.loads(body)
+    return told
+
+
 def _as_row(record: JournalRecord) -> tuple[int | None, float | None, int | None]:
     time_us = None if record.time_ms is None else record.time_ms * 1000
     return time_us, None if record.value is None else float(record.value), record.total
@@ -143,3 +151,6 @@ def test_twenty_cuts_leave_a_valid_prefix_and_lose_at_most_the_reading_in_hand(
     tips = sum(value == 1 for _, value, _ in stored.values())
     settled = [tip for tip in board.tips_driven() if tip < sim.clock.now_us() - 5 * _S]
     assert 0 <= len(settled) - tips <= _CUTS
+    told = _last_state(ledger)
+    assert told["reset"] == "power_on"  # that power was lost, and how many tips it may have cost, is at the gateway
+    assert told["tips_at_risk"] >= 1
