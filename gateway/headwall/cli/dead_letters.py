@@ -88,7 +88,9 @@ def _reasons(results: Counter[str]) -> str:
     return f" ({listed})" if listed else ""
 
 
-def _table(found: list[DeadLetter], at: Opened) -> Table:
+def _table(found: list[DeadLetter], at: Opened) -> Table | str:
+    if not found:
+        return "There is no such dead letter."
     table = Table(box=None)
     for heading in ("ID", "came", "node", "reason", "number", "times", "state"):
         table.add_column(heading, no_wrap=True)

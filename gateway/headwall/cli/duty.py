@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
-from headwall.cli.opened import Opened, named, opened, parse_time
+from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.rules import duties
@@ -92,11 +92,11 @@ def _table(found: list[duties.Duty], at: Opened) -> Table | str:
         zone = at.registry.zone(body.municipality)
         table.add_row(
             str(duty.id),
-            localtime.short(body.due_us, zone),
+            minute(body.due_us, zone),
             body.site,
-            localtime.short(body.storm.start_us, zone),
+            minute(body.storm.start_us, zone),
             f"{body.storm.depth_in} in",
-            localtime.short(body.crossing_us, zone),
+            minute(body.crossing_us, zone),
             _state(duty),
         )
     return table

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
-from headwall.cli.opened import Opened, opened
+from headwall.cli.opened import Opened, minute, opened
 from headwall.cli.storms import (
     DateOrderOption,
     Interval,
@@ -27,7 +27,6 @@ from headwall.cli.storms import (
     file_options,
 )
 from headwall.hydrology.rain_file import RainFile, read_rain_file
-from headwall.law import localtime
 from headwall.law.profile import load_profile
 from headwall.rules import rain_import
 from headwall.rules.duties import Duty
@@ -118,8 +117,6 @@ def _print(
     table = Table("ID", "Site", "Storm", "Rain", "Was due")
     for duty in learned:
         body, zone = duty.body, at.registry.zone(duty.body.municipality)
-        start, due = (
-            localtime.iso(instant, zone)[:16].replace("T", " ") for instant in (body.storm.start_us, body.due_us)
-        )
+        start, due = minute(body.storm.start_us, zone), minute(body.due_us, zone)
         table.add_row(str(duty.id), body.site, start, f"{body.storm.depth_in} in", due)
     Console().print(table)

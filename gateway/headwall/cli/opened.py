@@ -66,6 +66,11 @@ def parse_duration(text: str, option: str) -> int:
     return int(match[1]) * _UNIT_US[match[2]]
 
 
+def minute(instant_us: int, where: tzinfo) -> str:
+    """A local time for tables that may span years, e.g. "2026-06-10 15:42"."""
+    return localtime.iso(instant_us, where)[:16].replace("T", " ")
+
+
 def named(by: str, option: str = "--by") -> str:
     """The name of who decides; InputError for an empty one."""
     if not by.strip():
