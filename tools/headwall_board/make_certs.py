@@ -27,7 +27,9 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, help="where they go; an authority in it is used again")
     parser.add_argument("names", nargs="+", metavar="name", help="host names and addresses that boards and gateway use")
-    parser.add_argument("--days", type=int, default=825, help="how long the broker's certificate is valid (%(default)s)")
+    parser.add_argument(
+        "--days", type=int, default=825, help="how long the broker's certificate is valid (%(default)s)"
+    )
     given = parser.parse_args()
     if given.days < 1:
         parser.error("--days must be 1 or more")
