@@ -7,7 +7,6 @@ connections and bytes and never answers. `delay_s` holds every piece back for so
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import struct
 from typing import Literal
@@ -71,38 +70,43 @@ class Proxy:
                 await self._pass_on(reader, writer)
             elif self._mode == "black_hole":
                 await _swallow(reader)
+            else:
+                _reset(writer)
+            writer.close()
         except OSError:
-            pass  # either side has gone: so does the other
+            _reset(writer)  # either side has gone: so does the other
         finally:
             self._streams.discard(writer)
-            _reset(writer)
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        to_broker_reader, to_broker = await asyncio.open_connection(*self.target)
+        """Pass bytes and ends of both ways, each in its own time, until both have ended or one side is lost."""
+        from_broker, to_broker = await asyncio.open_connection(*self.target)
         self._streams.add(to_broker)
         ways = [
             asyncio.ensure_future(self._pump(reader, to_broker)),
-            asyncio.ensure_future(self._pump(to_broker_reader, writer)),
+            asyncio.ensure_future(self._pump(from_broker, writer)),
         ]
         try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.gather(*ways)
+            to_broker.close()
+        except OSError:
+            _reset(to_broker)
+            raise
         finally:
             for way in ways:
                 way.cancel()
             self._streams.discard(to_broker)
-            with contextlib.suppress(OSError):
-                to_broker.close()
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while data := await source.read(_PIECE):
-                if self.delay_s:
-                    await asyncio.sleep(self.delay_s)
-                if self._mode == "black_hole":
-                    await _swallow(source)
-                    return
-                sink.write(data)
-                await sink.drain()
+        while data := await source.read(_PIECE):
+            if self.delay_s:
+                await asyncio.sleep(self.delay_s)
+            if self._mode == "black_hole":
+                await _swallow(source)
+                return
+            sink.write(data)
+            await sink.drain()
+        sink.write_eof()
 
 
 async def _swallow(reader: asyncio.StreamReader) -> None:
