@@ -13,6 +13,7 @@ mail server would put them, and lines end with a line feed, as mail folders on U
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 import threading
 from collections.abc import Callable, Iterable
@@ -24,6 +25,9 @@ from typing import Any, Literal
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from headwall_board.certs import ServerCertificate
+
+#: aiosmtpd warns here of its own use of a name that it has deprecated
+logging.getLogger("mail.log").setLevel(logging.ERROR)
 
 HOST = "127.0.0.1"
 _TAKEN = "250 2.0.0 taken"

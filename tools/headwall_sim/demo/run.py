@@ -20,7 +20,7 @@ from headwall_sim.simulated_board import Board
 from headwall_sim.storms import rain, type_iii_tips
 from headwall_sim.supervisor import Supervisor
 
-_STEP_US = 10 * 60_000_000  # simulated time between two looks
+_STEP_US = 15 * 60_000_000  # simulated time between two looks
 _SETTLE_S = 60.0
 _PIN = 4
 
@@ -42,15 +42,16 @@ def run_demo(folder: Path, *, once: bool, report_file: Path | None, web_port: in
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     console = Console()
-    console.print("Headwall demo: four rain gauges, four construction sites, one 24-hour design storm.")
+    console.print("Headwall demo: four rain gauges, four construction sites, a 24-hour design storm.")
     console.print("Starting broker, mailbox, gateway and boards …")
     started = time.monotonic()
     with Supervisor(folder / "boards", start_us=START_US, firmware=find_firmware()) as sim:
         parts = DemoParts(folder, sim.clock_setting, web_port)
         try:
             parts.start()
-            kinds = f"broker {parts.broker.kind}, InfluxDB {'yes' if parts.influx else 'not here'}"
-            console.print(f"{kinds}, page {parts.page}; a day passes in about a minute.")
+            influx = "with InfluxDB" if parts.influx else "without InfluxDB (not here)"
+            console.print(f"Broker {parts.broker.kind}, {influx}; the page is {parts.page}.")
+            console.print("Now a day passes in a minute or two.")
             boards = _boards(sim, parts)
             _rain(sim, parts, boards)
             report = _report(parts, boards)
@@ -82,7 +83,6 @@ def _board(sim: Supervisor, parts: DemoParts, board: DemoBoard) -> Board:
         timeline=fallen.timeline,
         tips=fallen.tips,
         mac=board.mac,
-        heap_kb=200,
     )
     for from_us, to_us in board.outages_us:
         sim.outage(made, proxy, from_us=from_us, to_us=to_us)
@@ -131,7 +131,7 @@ def _finish(console: Console, parts: DemoParts, report: DemoReport, report_file:
     """The closing table, what went wrong if anything did, and where to look next."""
     if report_file is not None:
         report_file.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
-    console.print(summary(report))
+    console.print(summary(report), highlight=False)
     for fault in report.faults:
         console.print(f"[red]not as it must be:[/red] {fault}")
     if not report.faults:

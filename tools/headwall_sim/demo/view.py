@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwall.law import localtime
@@ -14,6 +14,9 @@ from rich.text import Text
 
 from headwall_sim.demo.report import BoardNumbers, DemoReport
 from headwall_sim.demo.scenario import BOARDS, END_US, START_US, ZONE
+
+#: notices in few words
+_SHORT = {"gauge_silent": "silent", "near_threshold": "near"}
 
 
 class View:
@@ -92,18 +95,20 @@ def _mails(status: Mapping[str, Any]) -> Table:
     return table
 
 
-def summary(report: DemoReport) -> Table:
-    """The closing table."""
-    table = Table(
-        *("Board", "Readings taken", "stored", "twice", "lost", "Tips driven", "stored", "Duties", "Notices"),
-        title="What became of it",
-        title_justify="left",
-    )
-    for column in table.columns[1:8]:
-        column.justify = "right"
+def summary(report: DemoReport) -> str:
+    """The closing table as text of 78 columns."""
+    head = ("Board", "Taken", "Stored", "Twice", "Lost", "Driven", "Stored", "Duties", "Notices")
+    lines = ["What became of it", f"{'':8}{'Readings':<29}{'Tips':<18}", _columns(head), "-" * 78]
     rows: list[tuple[str, BoardNumbers]] = [*report.boards.items(), ("all", report)]
     for name, board in rows:
-        notices = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in board.notices.items())
+        if name == "all":
+            lines.append("-" * 78)
+        notices = ", ".join(f"{count} {_SHORT.get(kind, kind)}" for kind, count in board.notices.items())
         numbers = (board.taken, board.stored, board.stored_twice, board.lost, board.tips_driven, board.tips_stored)
-        table.add_row(name, *map(str, (*numbers, board.duties)), notices or "none")
-    return table
+        lines.append(_columns((name, *map(str, (*numbers, board.duties)), notices or "none")))
+    return "\n".join(lines)
+
+
+def _columns(cells: Sequence[str]) -> str:
+    first, *numbers, last = cells
+    return f"{first:8}" + "".join(f"{number:>7}" for number in numbers) + f"  {last}"

@@ -38,7 +38,7 @@ from .. import power
 _CHATTER_MS = const(250)
 _CONFIRM_MS = const(400)  # more than _CHATTER_MS and the rest that ends a run of edges
 _REST_MS = const(1000)
-_LONGEST_WAIT_MS = const(10000)
+_LONGEST_WAIT_MS = const(30000)
 _RETRY_MS = const(1000)
 _PAST = const(-1000000)
 
@@ -259,7 +259,7 @@ class TippingBucket:
         return max(1, min(due, _LONGEST_WAIT_MS))
 
     async def run(self, beat=None):
-        """Serve for ever; `beat()` is called at least every ten seconds, for the watchdog."""
+        """Serve for ever; `beat()` is called at least every half minute, for the watchdog."""
         while True:
             wait = self.service()
             if beat:
