@@ -14,9 +14,11 @@ from typing import Any
 import paho.mqtt.client as paho
 import pytest
 from headwall.clock import SystemClock
+from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.ops.check import check
 from headwall.ops.checks.finding import Finding
+from headwall.rules import log_book
 from headwall_board.certs import Authority, issue_server
 from headwall_sim.broker import Account, Broker, open_broker
 from headwall_sim.influx_server import InfluxServer
@@ -123,7 +125,7 @@ def test_everything_well_exits_0_and_tries_every_part(site: Site, influx: Influx
     said = json.loads(run.stdout)
     assert (run.returncode, said["ok"], [f for f in said["findings"] if not f["ok"]]) == (0, True, [])
     assert [found["part"] for found in said["findings"]] == [
-        "settings", "registry", "profile", "ledger", "ledger disk", "clock", "broker address", "broker TLS",
+        "settings", "registry", "profile", "ledger", "log book", "ledger disk", "clock", "broker address", "broker TLS",
         "broker login", "broker publish", "InfluxDB", "clock and InfluxDB", "InfluxDB write", "SMTP",
     ]  # fmt: skip
 
@@ -134,7 +136,7 @@ def test_failure_exits_1_with_part_fault_and_remedy(site: Site) -> None:
     assert run.returncode == 1
     assert "FAILS  SMTP" in run.stdout
     assert "-> correct [smtp]" in run.stdout
-    assert run.stdout.splitlines()[-1] == "1 of 11 trials failed"
+    assert run.stdout.splitlines()[-1] == "1 of 12 trials failed"
 
 
 def test_test_mail_reaches_the_operator(site: Site, smtp_server: SmtpServer) -> None:
@@ -238,6 +240,16 @@ def test_running_gateway_keeps_its_connection(site: Site, broker: Broker) -> Non
 def test_ledger_that_cannot_be_written_is_named(site: Site) -> None:
     site.sections["ledger"] = {"url": "sqlite:////proc/headwall.db"}
     assert "cannot be opened" in site.failing()["ledger"]
+
+
+def test_log_book_whose_row_was_changed_is_named(site: Site) -> None:
+    ledger = Ledger.open(f"sqlite:///{site.folder}/headwall.db")
+    with ledger.begin() as conn:
+        for name in ("a", "b"):
+            log_book.append(conn, "accepted", "Olive Operator", {"node": name}, 1)
+        conn.execute(schema.records.update().where(schema.records.c.n == 1).values(by="Somebody Else"))
+    ledger.close()
+    assert "row 1 was changed" in site.failing()["log book"]
 
 
 def test_clock_behind_the_ledger_is_named(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Trying the ledger: open, commit, disk."""
+"""Trying the ledger: open, commit, log book, disk."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from headwall.errors import HeadwallError
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.ops.checks.finding import Finding, fails, works
+from headwall.rules import log_book
 
 #: below this a failure: SQLite needs room for its write-ahead log, and a full disk stops custody
 _LEAST_FREE_MB = 500
 
 
 def check_ledger(url: str) -> Iterator[Finding]:
-    """Open the ledger (its tables are made or upgraded), commit something that leaves no trace, look at the disk."""
+    """Open the ledger (its tables are made or upgraded), commit something that leaves no trace, follow the log book.
+
+    A last look goes to the free disk.
+    """
     shown = sa.make_url(url).render_as_string(hide_password=True)
     try:
         ledger = Ledger.open(url)
@@ -28,6 +32,7 @@ def check_ledger(url: str) -> Iterator[Finding]:
         return
     try:
         yield _commit(ledger, shown)
+        yield _log_book(ledger)
     finally:
         ledger.close()
     file = sa.make_url(url).database
@@ -43,6 +48,16 @@ def _commit(ledger: Ledger, shown: str) -> Finding:
     except sa.exc.SQLAlchemyError as error:
         return fails("ledger", f"{shown} cannot be written: {_reason(error)}", "let headwall's account write it")
     return works("ledger", f"{shown} opened and written, id {ledger.id}")
+
+
+def _log_book(ledger: Ledger) -> Finding:
+    with ledger.read() as conn:
+        broken = log_book.verify(conn)
+        rows = conn.execute(sa.select(sa.func.count()).select_from(schema.records)).scalar_one()
+    if broken is not None:
+        mend = "find out who wrote to the database, and compare with a backup; the rows are evidence, change none"
+        return fails("log book", f"row {broken.n} {broken.why}", mend)
+    return works("log book", f"{rows} rows, each follows from the one before")
 
 
 def _disk(folder: Path) -> Finding:
