@@ -142,6 +142,7 @@ class MosquittoBroker(Broker):
             # not 0 for "no limit": 2.0.11 then closes the connection of whoever publishes where the ACL forbids
             "max_queued_messages 10000000",
             "max_inflight_messages 1000",
+            "set_tcp_nodelay true",
             "log_type error",
             "log_type warning",
             "log_type notice",
