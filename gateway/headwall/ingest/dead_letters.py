@@ -88,7 +88,7 @@ def dead_letter(conn: sa.Connection, number: int) -> DeadLetter:
     """
     row = conn.execute(sa.select(*_COLUMNS).where(_C.id == number)).first()
     if row is None:
-        raise UnknownThingError(f"no dead letter {number}; see `headwall dead-letters list --state any`")
+        raise UnknownThingError(f"no dead letter {number}; see `headwall dead-letters list --all`")
     return _letter(row)
 
 

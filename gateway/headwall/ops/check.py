@@ -13,6 +13,7 @@ from headwall.errors import ConfigurationError, HeadwallError
 from headwall.law.profile import load_profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
+from headwall.notify.wording import counted
 from headwall.ops.checks.broker import check_broker
 from headwall.ops.checks.finding import Finding, fails, works
 from headwall.ops.checks.influx import check_influx
@@ -66,7 +67,7 @@ def _registry(path: Path) -> Iterator[Finding | Registry]:
     except ConfigurationError as error:
         yield from _faults("registry", error)
         return
-    yield works("registry", f"{path}: {len(registry.sites)} sites, {len(registry.nodes)} nodes")
+    yield works("registry", f"{path}: {counted(len(registry.sites), 'site')}, {counted(len(registry.nodes), 'node')}")
     for municipality in registry.municipalities:
         try:
             load_profile(municipality.profile)
