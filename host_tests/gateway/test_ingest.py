@@ -166,9 +166,14 @@ def test_state_retained_online_of_a_dead_node_is_judged_by_the_age_of_data(ledge
     assert lenient.condition == "online"
 
 
-def test_state_faults_that_a_node_names_are_passed_on(intake: Intake) -> None:
+def test_state_faults_that_a_node_names_are_kept_for_the_rules_and_told_by_them_alone(
+    ledger: Ledger, intake: Intake
+) -> None:
     outcome = intake.store([message(state(faults=["contact_stuck"]), "state")])
-    assert ("gauge-a", "contact_stuck") in outcome.faults
+    assert outcome.faults == {}
+    with ledger.read() as conn:
+        body = conn.execute(sa.select(schema.node_states.c.body)).scalar_one()
+    assert body["faults"] == ["contact_stuck"]
 
 
 def test_state_cleared_at_the_broker_is_nothing(intake: Intake) -> None:

@@ -39,7 +39,7 @@ def _dead_letter(house: House, digest: str, reason: str) -> None:
         conn.execute(schema.dead_letters.insert().values(**row, count=1, state="open", at_us=NOON))
 
 
-def _state(house: House, received_us: int, faults: list[str]) -> None:
+def _state(house: House, received_us: int, faults: Any) -> None:
     body: Any = {"v": 1, "status": "online", "faults": faults}
     with house.ledger.begin() as conn:
         conn.execute(schema.node_states.delete())
@@ -73,6 +73,23 @@ def test_a_fault_that_the_node_names_is_told_once_until_it_is_over(house: House)
     house.judge(NOON + MINUTE)
     assert _faults(house) == [("installer", "stuck_contact")] * 2
     assert [notice.closed_us is None for notice in house.notices("node_fault")] == [False, True]
+
+
+@pytest.mark.parametrize("faults", [["a/b"], ["x" * 400], [{"no": "name"}, None], ["a/b", "Ärger", 7]])
+def test_what_a_node_says_in_place_of_a_name_is_one_unnamed_fault_told_once(house: House, faults: Any) -> None:
+    for n in range(3):
+        _state(house, NOON + n, faults)
+        house.judge()
+    assert _faults(house) == [("installer", "unnamed_fault")]
+    assert house.engine.healthy() is None
+
+
+@pytest.mark.parametrize("faults", [5, "contact_stuck", {"contact_stuck": 1}, None])
+def test_faults_that_are_no_list_stop_no_rule(house: House, faults: Any) -> None:
+    _state(house, NOON, faults)
+    house.judge()
+    assert _faults(house) == []
+    assert house.engine.healthy() is None
 
 
 def test_a_reported_fault_is_told_once_and_again_after_a_day(house: House) -> None:

@@ -128,9 +128,6 @@ class Sorter:
             out.unclaimed[node] = state.body
             return
         out.states.append((node, state, message))
-        said = state.body.get("faults")
-        for name in said if isinstance(said, list) else ():
-            out.faults[node, str(name)[:32]] = "the node says so of itself"
 
     def _pack(self, out: Sorted, node: str, message: Message) -> None:
         known = self._registry.node(node)

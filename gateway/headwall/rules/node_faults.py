@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 import structlog
@@ -24,6 +26,8 @@ _DEAD_LETTERS = "rules.dead_letters"
 _REMIND_US = 24 * 3_600_000_000
 #: dead letters that mean a node at fault rather than one bad payload
 _ALARMS = ("identity_conflict",)
+#: how the contract writes the name of a fault; it is part of a notice's key
+_FAULT = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _N = schema.notices.c
 
 
@@ -86,10 +90,10 @@ class NodeFaultRule:
             self._states_us = received_us
             if self._registry.node(node) is None:
                 continue
-            named = [str(fault) for fault in body.get("faults") or []] if isinstance(body, dict) else []
-            for fault in named:
+            named = _named(body)
+            for fault in sorted(named):
                 self._open(step, Report(node, fault, "the node says so in its state"), said_by_node=True)
-            self._close_unnamed(step, node, set(named))
+            self._close_unnamed(step, node, named)
 
     def _close_unnamed(self, step: Step, node: str, named: set[str]) -> None:
         query = sa.select(_N.id, _N.key).where(_N.kind == _KIND, _N.subject == node, _N.closed_us.is_(None))
@@ -122,3 +126,10 @@ class NodeFaultRule:
             return [installer]
         found = (p for m in self._registry.municipalities for p in self._registry.operators(m.id, at_us))
         return list({person.id: person for person in found}.values())
+
+
+def _named(body: Any) -> set[str]:
+    """The faults that a node's state names; whatever is no name, since a board may say anything, is `unnamed_fault`."""
+    said = body.get("faults") if isinstance(body, dict) else None
+    faults = said if isinstance(said, list) else []
+    return {each if isinstance(each, str) and _FAULT.fullmatch(each) else "unnamed_fault" for each in faults}
