@@ -101,6 +101,12 @@ def online(gateway: ScriptedGateway) -> list[dict[str, Any]]:
     return [state for state in gateway.states if state["status"] == "online"]
 
 
+def faults(gateway: ScriptedGateway) -> list[str]:
+    """What the newest state message complains of."""
+    said = online(gateway)
+    return said[-1]["faults"] if said else ["nothing said yet"]
+
+
 def test_tips_reach_the_gateway_and_custody_comes_back(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
@@ -192,13 +198,13 @@ def test_gateway_away_is_named_and_packs_are_not_piled_up(
     with Board(broker, tmp_path / "n") as board:
         board.do("tip 5", "run")
         board.wait_for_line("no gateway took custody")
-        gateway.wait_for(lambda: "custody_missing" in online(gateway)[-1]["faults"])
+        gateway.wait_for(lambda: "custody_missing" in faults(gateway))
         assert gateway.packs == [("event", 1, 5)], "what the broker holds needs no second copy"
         assert board.tell()["holds"] == {}, "waiting for a gateway that is away is not work under way"
         gateway.silent = False
         gateway.publish("node1", "command", {"do": "state"})
         settled(board, 5)
-        gateway.wait_for(lambda: online(gateway)[-1]["faults"] == [])
+        gateway.wait_for(lambda: faults(gateway) == [])
 
 
 @pytest.mark.parametrize(
@@ -244,6 +250,22 @@ def test_poison_record_is_narrowed_down_and_goes_raw_alone(
     by_number = {seq: value for (_, seq), value in gateway.held.items()}
     assert by_number.pop(7).startswith("raw [{")
     assert set(by_number.values()) == {1}, "no good record goes raw"
+
+
+def test_gateway_that_takes_nothing_is_named_and_gets_good_readings_whole_once_mended(
+    broker: Broker, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    gateway.refuses = lambda _: True
+    with Board(broker, tmp_path / "n") as board:
+        board.do("tip 2", "run")
+        gateway.wait_for(lambda: "custody_missing" in faults(gateway), 60)
+        said = len(gateway.states)
+        gateway.publish("node1", "command", {"do": "state"})
+        gateway.wait_for(lambda: len(gateway.states) > said)
+        assert "custody_missing" in faults(gateway), "an answer alone does not end it"
+        gateway.refuses = lambda _: False
+        gateway.wait_for(lambda: len(gateway.held) == 2, 60)
+        assert list(gateway.held.values()) == [1, 1]
 
 
 def test_mute_broker_costs_no_memory_for_a_hundred_waiting_readings(broker: Broker, tmp_path: Path) -> None:

@@ -165,3 +165,17 @@ def test_refused_pack_shrinks_to_its_first_record_then_goes_raw(size: int, sizes
         sut.not_taken()
     assert seen == sizes
     assert sut.plan()[0] == 1
+
+
+def test_record_that_is_not_taken_raw_either_is_sent_whole_again() -> None:
+    journal = Journal(1, 51)
+    sut = window.Window(journal, records=100)
+    while not sut.raw:
+        sut.sending(*sut.plan(), 0)
+        sut.not_taken()
+    sut.sending(*sut.plan(), 0)
+    sut.not_taken()
+    assert (sut.raw, sut.hopeless, sut.plan()) == (False, 1, (1, 50))
+    sut.sending(1, 50, 0)
+    sut.custody(50)
+    assert (sut.failures, sut.hopeless) == (0, 0)

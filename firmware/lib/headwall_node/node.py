@@ -109,7 +109,7 @@ class Node:
                 await self._uplink.end()
                 self.retain()
                 machine.reset()
-            await asyncio.sleep_ms(self._given["watchdog_s"] * 333)
+            await asyncio.sleep_ms(self._given["watchdog_s"] * 500)
 
     def _look_for_faults(self):
         before = self._report.material()

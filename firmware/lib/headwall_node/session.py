@@ -14,7 +14,7 @@ import asyncio
 import json
 from time import ticks_add, ticks_diff, ticks_ms
 
-from . import contract, log
+from . import log
 
 ANSWER_MS = 5000  # how long to wait for the custody answer to a state message
 IDLE_MS = 60000  # longest wait at a stretch: the watchdog wants to see progress
@@ -202,12 +202,13 @@ class Session:
         up.take_time(told.get("time"))
         self._silent = 0
         self._ask_due = None
-        up.report.fault("custody_missing", False)
-        log.trouble("custody", None)
         before = up.journal.through
         up.window.custody(told["through"])
         if up.journal.through != before:
             up.asking.reset()
+        if not up.window.hopeless:
+            up.report.fault("custody_missing", False)
+            log.trouble("custody", None)
         if self._asked is not None:
             asked, self._asked = self._asked, None
             head = up.window.flight[0] if up.window.flight else None
@@ -218,7 +219,7 @@ class Session:
         up = self._up
         log.warn("custody", "the gateway did not take %d..%d; sending again" % (head.first, head.after - 1))
         up.window.not_taken()
-        if up.window.failures > contract.POISON_TRIES:
+        if up.window.hopeless:
             up.report.fault("custody_missing")
             self._ask_due = ticks_add(ticks_ms(), up.asking.next_ms())
 

@@ -25,7 +25,7 @@ def load():
     settings, in_force, faults = config.load()
     _forget("config")
     if faults and error is None:
-        error = "; ".join(faults)
+        error = _text(faults)
     return settings, in_force, error or refused().get("why")
 
 
@@ -61,11 +61,15 @@ def _take_candidate(config):
         return None
     faults = config.store(raw)
     if faults:
-        _write(REFUSED, json.dumps({"hash": _hash(raw), "why": "; ".join(faults)[:500]}))
+        _write(REFUSED, json.dumps({"hash": _hash(raw), "why": _text(faults)}))
     else:
         _remove(REFUSED)
     _remove(CANDIDATE)  # last: power may go before
-    return "; ".join(faults) or None
+    return _text(faults) if faults else None
+
+
+def _text(faults):
+    return "; ".join(faults)[:400]  # it travels in the state message
 
 
 def _hash(raw):

@@ -30,6 +30,7 @@ class Window:
         self.flight = []  # Packs in order
         self.failures = 0  # in a row, of the pack that begins at the first record without custody
         self.raw = False  # the next pack is one record that the gateway does not take in any other form
+        self.hopeless = 0  # rounds in a row that even the raw form did not end: the record is not to blame
         self._limit = records  # records of the next pack; small while a bad record is being narrowed down
         self._urgent_from = 0
         self.begin()
@@ -87,7 +88,7 @@ class Window:
             self._urgent_from = 0
             self.begin()
         elif first > before:
-            self.failures = 0
+            self.failures = self.hopeless = 0
             self.raw = False
             self._limit = min(self.records, self._limit * 2)
             self.flight = [pack for pack in self.flight if pack.after > first]
@@ -97,10 +98,17 @@ class Window:
         """The gateway lives and has seen the first pack in flight, but did not take it: again, then in smaller parts.
 
         The whole pack once more, then a quarter each time, since the bad record hides among good ones; a single
-        record that failed, with `tries` failures behind it, goes raw.
+        record that failed, with `tries` failures behind it, goes raw. When that is not taken either, something else is
+        wrong (an access list, say), and a good record must not end as a raw one when it is mended: all over again.
         """
         size = self.flight[0].after - self.flight[0].first
-        self.failures += 1
-        self._limit = size if self.failures == 1 else max(1, size // 4)
-        self.raw = size == 1 and self.failures >= self.tries
+        if self.raw:
+            self.hopeless += 1
+            self.failures = 1
+            self.raw = False
+            self._limit = self.records
+        else:
+            self.failures += 1
+            self._limit = size if self.failures == 1 else max(1, size // 4)
+            self.raw = size == 1 and self.failures >= self.tries
         self.begin()
