@@ -8,44 +8,22 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from headwall.cli.main import _build
 from headwall.clock import SystemClock
-from headwall.errors import HeadwallError, InputError, UnknownThingError
+from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.rules import log_book
 from headwall.rules.duties import DutyClosedError
+from support import desk as desks
 from support.rules_house import GAUGE, HOUR, MINUTE, House, make_registry
-from typer.testing import CliRunner
-
-_SETTINGS = """
-registry = "registry.toml"
-[mqtt]
-host = "127.0.0.1"
-[smtp]
-host = "127.0.0.1"
-sender = "headwall@village.example"
-[ledger]
-url = "sqlite:///headwall.db"
-"""
 
 
-class Desk:
-    """A folder with settings, registry and ledger, and the command on it."""
+class Desk(desks.Desk):
+    """With the village of `rules_house`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.registry = make_registry(folder)
-        (folder / "headwall.toml").write_text(_SETTINGS, "utf-8")
-        self.url = f"sqlite:///{folder / 'headwall.db'}"
-
-    def run(self, *arguments: str) -> str:
-        """Standard output of a command that must succeed."""
-        result = CliRunner().invoke(_build(), [*arguments, "--config", str(self.folder / "headwall.toml")])
-        if result.exception is not None and isinstance(result.exception, HeadwallError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output
 
     def storm(self, *, accepted: bool = True) -> None:
         """A storm of 50 tips, two hours ago."""

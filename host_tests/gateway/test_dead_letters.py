@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from headwall.cli.main import _build
-from headwall.errors import HeadwallError, InputError, UnknownThingError
+from headwall.errors import InputError, UnknownThingError
 from headwall.ingest.batch import Intake
 from headwall.ingest.dead_letters import DeadLetter, dead_letter, dead_letters
 from headwall.ingest.sorting import Message
@@ -18,8 +17,8 @@ from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry, load_registry
 from headwall.settings import IngestSettings
+from support import desk as desks
 from support.fleet import JID, MACS, T0, FixedClock, message, pack, registry, registry_toml, state
-from typer.testing import CliRunner
 
 LEVEL = f"urn:dev:mac:{MACS['gauge-a']}:tank.level"
 
@@ -159,29 +158,19 @@ def test_dead_letter_of_an_unknown_number_is_named(ledger: Ledger) -> None:
         dead_letter(conn, 77)
 
 
-class Desk:
-    """Settings, registry file and ledger in a folder, and the command on them."""
+class Desk(desks.Desk):
+    """With a registry of boards that come and go."""
 
     def __init__(self, folder: Path, *nodes: str) -> None:
-        self._folder = folder
+        super().__init__(folder)
         self._registry = folder / "registry.toml"
         self.register(*nodes)
-        self._config = folder / "headwall.toml"
-        self._config.write_text(
-            'registry = "registry.toml"\nmqtt.host = "127.0.0.1"\nledger.url = "sqlite:///headwall.db"\n'
-            'smtp = {host = "127.0.0.1", sender = "headwall@village.example"}\n'
-        )
-        self.url = f"sqlite:///{folder / 'headwall.db'}"
 
     def register(self, *nodes: str) -> None:
         self._registry.write_text(registry_toml(*nodes))
 
-    def run(self, *arguments: str) -> str:
-        result = CliRunner().invoke(_build(), ["dead-letters", *arguments, "--config", str(self._config)])
-        if isinstance(result.exception, HeadwallError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output
+    def letters(self, *arguments: str) -> str:
+        return self.run("dead-letters", *arguments)
 
     def receive(self, *sent: Message) -> None:
         ledger = Ledger.open(self.url)
@@ -192,24 +181,24 @@ class Desk:
 def test_command_lists_shows_and_runs_again(tmp_path: Path) -> None:
     desk = Desk(tmp_path, "gauge-b")
     desk.receive(message(pack(1, 3)), message(pack(4, 2)), message(b"\x00junk", node="gauge-b"))
-    listed = json.loads(desk.run("list", "--json"))
+    listed = json.loads(desk.letters("list", "--json"))
     assert [(each["reason"], each["node"]) for each in listed] == [
         ("unknown_node", "gauge-a"),
         ("unknown_node", "gauge-a"),
         ("not_json", "gauge-b"),
     ]
-    assert "unknown_node" in desk.run("list")
-    shown = desk.run("show", "3")
+    assert "unknown_node" in desk.letters("list")
+    shown = desk.letters("show", "3")
     assert "dead letter 3: not_json, open, came 1 times" in shown
     assert r"b'\x00junk'" in shown
-    assert pack(1, 3).decode() in desk.run("show", "1")
-    assert desk.run("rerun", "--all") == "0 taken, 3 left open (2 unknown_node, 1 not_json)\n"
+    assert pack(1, 3).decode() in desk.letters("show", "1")
+    assert desk.letters("rerun", "--all") == "0 taken, 3 left open (2 unknown_node, 1 not_json)\n"
     desk.register("gauge-a", "gauge-b")
-    assert desk.run("rerun", "1") == "1 taken, 0 left open\n"
-    assert desk.run("rerun", "--reason", "unknown_node") == "1 taken, 0 left open\n"
-    assert desk.run("rerun", "3") == "dead letter 3 stays open: not_json\n0 taken, 1 left open (1 not_json)\n"
-    assert [each["id"] for each in json.loads(desk.run("list", "--json"))] == [3]
-    assert len(json.loads(desk.run("list", "--json", "--all"))) == 3
+    assert desk.letters("rerun", "1") == "1 taken, 0 left open\n"
+    assert desk.letters("rerun", "--reason", "unknown_node") == "1 taken, 0 left open\n"
+    assert desk.letters("rerun", "3") == "dead letter 3 stays open: not_json\n0 taken, 1 left open (1 not_json)\n"
+    assert [each["id"] for each in json.loads(desk.letters("list", "--json"))] == [3]
+    assert len(json.loads(desk.letters("list", "--json", "--all"))) == 3
     ledger = Ledger.open(desk.url)
     assert seqs(ledger) == [1, 2, 3, 4, 5]
     ledger.close()
@@ -218,4 +207,4 @@ def test_command_lists_shows_and_runs_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["1", "--all"], ["--all", "--reason", "not_json"]])
 def test_command_rerun_asks_which(tmp_path: Path, arguments: list[str]) -> None:
     with pytest.raises(InputError, match="say which to run again"):
-        Desk(tmp_path, "gauge-a").run("rerun", *arguments)
+        Desk(tmp_path, "gauge-a").letters("rerun", *arguments)

@@ -5,56 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from headwall.cli.main import _build
 from headwall.clock import SystemClock
-from headwall.errors import HeadwallError, InputError, UnknownThingError
+from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import schema
-from headwall.ledger.ledger import Ledger
 from headwall.rules.facts import HistoricalSummary, from_body
+from support import desk as desks
 from support.rules_house import GAUGE, House, at, make_registry
-from typer.testing import CliRunner
 
-_SETTINGS = """
-registry = "registry.toml"
-[mqtt]
-host = "127.0.0.1"
-[smtp]
-host = "127.0.0.1"
-sender = "headwall@village.example"
-[ledger]
-url = "sqlite:///headwall.db"
-"""
 _HEAD = "time,rain (in)\n"
 
 
-class Desk:
+class Desk(desks.Desk):
+    """With the village of `rules_house`, and rain files."""
+
     def __init__(self, folder: Path, **registry: str) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.registry = make_registry(folder, **registry)
-        (folder / "headwall.toml").write_text(_SETTINGS, "utf-8")
-        self.url = f"sqlite:///{folder / 'headwall.db'}"
 
     def load(self, text: str, *options: str, datastream: str = GAUGE) -> str:
         """Import a file with this text; its output."""
         path = self.folder / "rain.csv"
         path.write_text(text, "utf-8")
-        given = ["--kind", "increments", "--tz", "UTC-5", "--config", str(self.folder / "headwall.toml"), *options]
-        result = CliRunner().invoke(_build(), ["import", str(path), "--datastream", datastream, *given])
-        if isinstance(result.exception, HeadwallError):
-            raise result.exception
-        assert result.exit_code == 0, (result.output, result.exception)
-        return result.output
-
-    def rows(self, table: sa.Table) -> list[Any]:
-        ledger = Ledger.open(self.url)
-        with ledger.read() as conn:
-            found = list(conn.execute(sa.select(table)))
-        ledger.close()
-        return found
+        given = ["--kind", "increments", "--tz", "UTC-5", *options]
+        return self.run("import", str(path), "--datastream", datastream, *given)
 
 
 @pytest.fixture

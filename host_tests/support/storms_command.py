@@ -9,18 +9,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import typer
-from headwall.cli import storms
+from headwall.cli.main import build
 from typer.testing import CliRunner, Result
-
-_app = typer.Typer()
-_app.callback()(lambda: None)
-storms.register(_app)
 
 
 def run(path: Path, *options: str) -> Result:
     """The result of the command; errors raised on purpose stand in `exception`."""
-    return CliRunner().invoke(_app, ["storms", str(path), *options])
+    return CliRunner().invoke(build("storms"), ["storms", str(path), *options])
 
 
 def run_json(path: Path, *options: str) -> dict[str, Any]:

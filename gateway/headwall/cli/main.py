@@ -1,27 +1,54 @@
-"""The `headwall` command. Each command lives in a module of its own with `register(app)`."""
+"""The `headwall` command. Each command lives in a module of its own with `register(app)`.
+
+Only the module of the command that is asked for is imported: together they need a second of libraries, which
+`headwall --help` and `headwall storms` have no use for. So what `headwall --help` says of each stands here.
+"""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Final, NamedTuple
 
 import typer
 
 from headwall.errors import HeadwallError
 
-#: modules of headwall.cli, in the order of `headwall --help`
-COMMANDS: tuple[str, ...] = ("demo", "run", "check", "storms", "import_rain", "duty", "maintenance", "node", "dead_letters")
+
+class Command(NamedTuple):
+    """A module of headwall.cli, and the beginning of what its command says of itself."""
+
+    module: str
+    about: str
 
 
-def _build() -> typer.Typer:
+#: by name, in the order of `headwall --help`
+COMMANDS: Final = {
+    "demo": Command("demo", "A village's construction sites in a storm: real firmware, broker, ledger and mail."),
+    "run": Command("run", "Run the gateway: receive, keep, judge, tell."),
+    "check": Command("check", "Try configuration, ledger, clock, broker, InfluxDB and SMTP."),
+    "storms": Command("storms", "Storm events and triggered inspections from any rain file."),
+    "import": Command("import_rain", "Put a rain file into the ledger."),
+    "duty": Command("duty", "Reports that are due, and closing them."),
+    "maintenance": Command("maintenance", "Keep a node's readings out of every judgement for a while."),
+    "node": Command("node", "Boards: what they last said, and accepting them."),
+    "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
+}
+
+
+def build(asked: str | None) -> typer.Typer:
+    """The command line with one command whole; the others stand in its help alone."""
     built = typer.Typer(
         no_args_is_help=True,
         add_completion=False,
         help="Headwall: from field sensors to the duties of a stormwater code.",
     )
     built.callback()(_root)
-    for name in COMMANDS:
-        import_module(f"headwall.cli.{name}").register(built)
+    for name, command in COMMANDS.items():
+        if name == asked:
+            import_module(f"headwall.cli.{command.module}").register(built)
+        else:
+            built.command(name, help=command.about)(_root)
     return built
 
 
@@ -32,7 +59,7 @@ def _root() -> None:
 def app() -> None:
     """Entry point: run a command; an error raised on purpose is printed without a traceback, exit 1."""
     try:
-        _build()()
+        build(next(iter(sys.argv[1:]), None))()
     except HeadwallError as error:
         print(f"headwall: {error}", file=sys.stderr)
         sys.exit(1)
