@@ -8,7 +8,11 @@ stand in COVERED with what is looked at instead; one that stands nowhere is run.
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -102,7 +106,7 @@ COVERED: dict[str, Callable[[str], None]] = {
     r"tools/build_influxdb\.sh": _tested_by("system/test_parts.py"),
     r"mpremote .*": _tested_by("firmware/test_app.py"),
     r"(esptool|python \S*gen_esp32part\.py) .*": _tested_by("system/test_sim_board.py"),
-    r"git pull": _paths_exist,
+    r"git (pull|diff .*)": _paths_exist,
     r"HEADWALL_UPDATE_GOLDEN=1 .*": _tested_by("gateway/test_mail_golden.py"),
 }
 
@@ -225,6 +229,61 @@ def test_wire_pages_pack_is_taken_by_the_gateway() -> None:
     pack = decode(example.encode())
     assert f"journal `{pack.jid}`" in text
     assert [record.null_reason for record in pack.records] == [None, None, None, "stuck"]
+
+
+def test_contributors_table_of_imports_is_what_the_code_does() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", (CHECKOUT / "docs/contributor.md").read_text(), re.MULTILINE
+    )
+    packages = [name for name, _ in rows]
+    allowed = {
+        name: set(packages[:n]) if "everything" in text else set(re.findall(r"\w+", re.sub(r"\([^)]*\)", "", text)))
+        for n, (name, text) in enumerate(rows)
+    }
+    found = dict(_imports())
+    assert set(packages) == set(found) - {"__init__", "__main__"}
+    assert {name: extra for name in packages if (extra := found[name] - allowed[name])} == {}
+    for n, name in enumerate(packages):
+        assert found[name] <= set(packages[:n]), f"{name} imports from below"
+
+
+def _imports() -> Iterator[tuple[str, set[str]]]:
+    """What each package of the gateway imports of the others."""
+    root = CHECKOUT / "gateway" / "headwall"
+    for entry in sorted(root.iterdir()):
+        files = list(entry.glob("**/*.py")) if entry.is_dir() else [entry]
+        used: set[str] = set()
+        for node in (node for file in files if file.suffix == ".py" for node in ast.walk(ast.parse(file.read_text()))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "headwall":
+                used |= {node.module.split(".")[1]} if "." in node.module else {name.name for name in node.names}
+        if files and entry.name != "__pycache__":
+            yield entry.stem, used - {entry.stem}
+
+
+def test_partition_table_leaves_room_for_a_journal() -> None:
+    """Each partition begins where the one before ends, and the last ends with the flash."""
+    lines = (EXAMPLES / "partitions-4MiB.csv").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.split(",")] for line in lines if not line.startswith("#")]
+    spans = [(int(offset, 16), int(size, 16)) for _, _, _, offset, size in rows]
+    assert [start + size for start, size in spans] == [start for start, _ in spans[1:]] + [4 * 1024 * 1024]
+    assert all(start % 4096 == size % 4096 == 0 for start, size in spans)
+    assert rows[-1][:2] == ["journal", "data"]
+
+
+def test_example_of_a_boards_settings_is_accepted_by_the_board() -> None:
+    with_secrets = json.loads((EXAMPLES / "config.json").read_text()) | json.loads(
+        (EXAMPLES / "secrets.json").read_text()
+    )
+    check = "import json, sys; from headwall_node.config import validate; print(validate(json.load(sys.stdin)))"
+    done = subprocess.run(
+        [sys.executable, "-c", check],
+        cwd=CHECKOUT / "firmware" / "lib",
+        input=json.dumps(with_secrets),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
 
 
 def _keys(model: type[BaseModel], section: str = "") -> Iterator[tuple[str, str]]:
