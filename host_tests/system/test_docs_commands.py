@@ -99,8 +99,11 @@ COVERED: dict[str, Callable[[str], None]] = {
     r"make demo.*|make test.*|make bench|make lint|make system-deps|make setup|make": lambda command: (
         _make_target_exists(command if " " in command else "make help")
     ),
-    r"sudo (cp|make|mosquitto_passwd|useradd|systemctl|journalctl|apt-get|mkdir|chown|-u mosquitto) .*": _tested_by(
-        "system/test_deploy.py::test_shipped_mosquitto_conf_is_accepted_by_mosquitto"
+    r"sudo (cp|make|mkdir|chown|chmod|useradd|apt-get|systemctl|journalctl|mosquitto_passwd|-u mosquitto) .*": (
+        _tested_by(
+            "system/test_deploy.py::test_shipped_mosquitto_conf_is_accepted_by_mosquitto",
+            "system/test_broker_recovery.py::test_corrupt_database_is_refused_and_broker_serves_without_it",
+        )
     ),
     r"docker compose .*": _paths_exist,
     r"tools/build_influxdb\.sh": _tested_by("system/test_parts.py"),
