@@ -108,7 +108,7 @@ def run(server: ScriptedInflux, tmp_path: Path) -> Iterator[Callable[[int], tupl
         settings = InfluxSettings(url=server.url, org="headwall", bucket="b", token=SecretStr("secret"))
         append(ledger, [tip(seq) for seq in range(count)])
         forwarder = Forwarder(
-            settings, ledger, None, clock, on_fault=lambda _node, fault, _detail: faults.append(fault)
+            settings, ledger, clock, on_fault=lambda _node, fault, _detail: faults.append(fault)
         )
         running.append(forwarder)
         forwarder.start()

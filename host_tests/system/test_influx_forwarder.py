@@ -80,7 +80,7 @@ def forward(ledger: Ledger) -> Iterator[Callable[..., Forwarder]]:
     running: list[Forwarder] = []
 
     def start(settings: InfluxSettings, **more: object) -> Forwarder:
-        forwarder = Forwarder(settings, ledger, None, SystemClock(), **more)  # type: ignore[arg-type]
+        forwarder = Forwarder(settings, ledger, SystemClock(), **more)  # type: ignore[arg-type]
         running.append(forwarder)
         forwarder.start()
         return forwarder
@@ -218,7 +218,7 @@ def test_unparsable_points_are_dead_lettered_and_the_rest_stored(
 def test_ledger_on_postgresql_is_forwarded_alike(influx: InfluxServer, postgres_url: str) -> None:
     ledger = Ledger.open(postgres_url)
     append(ledger, [tip(seq, value=float("inf") if seq == 3 else seq / 7) for seq in range(300)])
-    forwarder = Forwarder(settings_for(influx, batch=100), ledger, None, SystemClock())
+    forwarder = Forwarder(settings_for(influx, batch=100), ledger, SystemClock())
     forwarder.start()
     until(lambda: forwarder.lag() == 0)
     forwarder.stop()
@@ -280,7 +280,7 @@ from headwall.ledger.ledger import Ledger
 from headwall.settings import InfluxSettings
 url, org, bucket, token, ledger = sys.argv[1:]
 settings = InfluxSettings(url=url, org=org, bucket=bucket, token=SecretStr(token), batch=100)
-Forwarder(settings, Ledger.open(ledger), None, SystemClock()).start()
+Forwarder(settings, Ledger.open(ledger), SystemClock()).start()
 time.sleep(60)
 """
 
@@ -338,7 +338,7 @@ def test_stop_sends_what_was_just_appended(
 
 def test_stop_right_after_start_ends_the_thread(influx: InfluxServer, ledger: Ledger) -> None:
     for pause_s in (0, 0, 0, 0.001, 0.002, 0.005, 0.01):
-        forwarder = Forwarder(settings_for(influx), ledger, None, SystemClock())
+        forwarder = Forwarder(settings_for(influx), ledger, SystemClock())
         forwarder.start()
         time.sleep(pause_s)
         forwarder.stop()

@@ -50,7 +50,7 @@ def history_of(request: pytest.FixtureRequest, ledger: Ledger) -> Iterator[Prepa
 
 
 def forward_all(settings: InfluxSettings, ledger: Ledger) -> None:
-    forwarder = Forwarder(settings, ledger, None, SystemClock())
+    forwarder = Forwarder(settings, ledger, SystemClock())
     forwarder.start()
     deadline = time.monotonic() + 20
     while forwarder.lag() > 0:

@@ -73,7 +73,7 @@ def forward(settings: InfluxSettings, ledger: Ledger) -> float:
     """Seconds that the forwarder needs from the first reading to the last cursor."""
     with ledger.begin() as conn:
         ledger.set_cursor(conn, "influx", 0)
-    forwarder = Forwarder(settings, ledger, None, SystemClock())
+    forwarder = Forwarder(settings, ledger, SystemClock())
     started = time.perf_counter()
     forwarder.start()
     while forwarder.lag() > 0:

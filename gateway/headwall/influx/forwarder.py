@@ -6,7 +6,6 @@ InfluxDB is never needed for a reading to be safe: while it is away the readings
 
 from __future__ import annotations
 
-import hashlib
 import math
 import random
 import threading
@@ -25,9 +24,9 @@ from headwall.influx.delivery import NotNowError, Rejected, deliver
 from headwall.influx.feed import Row, rows_after
 from headwall.influx.lines import encode
 from headwall.influx.writer import Answer, InfluxWriter, Meaning
-from headwall.ledger import schema
+from headwall.ledger import dead_letters, schema
+from headwall.ledger.dead_letters import Letter
 from headwall.ledger.ledger import Ledger
-from headwall.registry.registry import Registry
 from headwall.settings import InfluxSettings
 
 CURSOR = "influx"
@@ -61,7 +60,6 @@ class Forwarder:
     Args:
         settings: where to, and how many points a request.
         ledger: followed from its cursor "influx".
-        registry: not needed for forwarding; accepted so that the service builds all its parts alike.
         clock: paces the waits.
         on_fault: told once of each fault that a person must mend (influx_refused, influx_rejected, influx_retention).
     """
@@ -70,7 +68,6 @@ class Forwarder:
         self,
         settings: InfluxSettings,
         ledger: Ledger,
-        registry: Registry | None,  # noqa: ARG002
         clock: Clock,
         on_fault: OnFault | None = None,
     ) -> None:
@@ -180,8 +177,7 @@ class Forwarder:
     def _settle(self, batch: _Batch, rejected: list[Rejected]) -> None:
         refused = [found for found in rejected if not found.is_too_old]
         with self._ledger.begin() as conn:
-            for found in refused:
-                _dead_letter(conn, batch.rows[found.index][1], batch.lines[found.index], found.detail, self._now())
+            dead_letters.keep(conn, [self._letter(batch, found) for found in refused])
             self._ledger.set_cursor(conn, CURSOR, batch.through)
         if refused:
             log.error("points rejected", count=len(refused), said=refused[0].detail)
@@ -192,6 +188,11 @@ class Forwarder:
             log.info("forwarding again", to=self._writer.where)
         self._trouble, self._failures = None, 0
         self._told.discard("influx_refused")
+
+    def _letter(self, batch: _Batch, found: Rejected) -> Letter:
+        """Without jid and seq: the reading is durable in the ledger, only its point is nowhere."""
+        node, line = batch.rows[found.index][1], batch.lines[found.index]
+        return Letter("influx", line.encode(), "influx_rejected", found.detail, self._now(), node)
 
     def _hold(self, answer: Answer) -> float:
         """Say once what is wrong; returns how long to wait, as told or as prudence asks, seconds."""
@@ -227,21 +228,3 @@ class Forwarder:
 
     def _now(self) -> int:
         return self._clock.now_us()
-
-
-def _dead_letter(conn: sa.Connection, node: str, line: str, detail: str, now_us: int) -> None:
-    """Note a point that InfluxDB will not take; the reading itself stays in the ledger.
-
-    Without jid and seq, since those would say that the number is durable as a dead letter only.
-    """
-    table, reason, topic = schema.dead_letters, "influx_rejected", "influx"
-    payload = line.encode()
-    digest = hashlib.sha256(b"\0".join([topic.encode(), payload, reason.encode()])).hexdigest()
-    again = conn.execute(table.update().where(table.c.digest == digest).values(count=table.c.count + 1))
-    if again.rowcount == 0:
-        conn.execute(
-            table.insert().values(
-                digest=digest, node=node, topic=topic, payload=payload, reason=reason, detail=detail,
-                count=1, state="open", at_us=now_us,
-            )
-        )  # fmt: skip

@@ -6,12 +6,14 @@ import msgspec
 import sqlalchemy as sa
 
 from headwall.clock import Clock
-from headwall.ingest import dead_letters, nodes
-from headwall.ingest.dead_letters import DeadLetter
+from headwall.ingest import nodes
+from headwall.ingest.dead_letters import DeadLetter, mark_taken
 from headwall.ingest.journals import settle
 from headwall.ingest.nodes import Address
-from headwall.ingest.sorting import JournalKey, Letter, Message, Sorted, Sorter, conflict_letter
+from headwall.ingest.sorting import JournalKey, Message, Sorted, Sorter, conflict_letter
+from headwall.ledger import dead_letters
 from headwall.ledger.append import append_readings
+from headwall.ledger.dead_letters import Letter
 from headwall.ledger.ledger import Ledger
 from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings
@@ -92,7 +94,7 @@ class Intake:
             if letter.seq is not None and self._conflicts(conn, batch):
                 return "identity_conflict"
             self._write(conn, batch)
-            dead_letters.mark_taken(conn, letter)
+            mark_taken(conn, letter)
         self._ledger.announce()
         return "taken"
 

@@ -1,25 +1,16 @@
-"""Payloads that could not be taken: kept whole with the reason, and run again once the cause is mended."""
+"""Reading the dead letters, to show them and to run them again once the cause is mended."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 
 from headwall.errors import UnknownThingError
-from headwall.ingest.sorting import Letter, Message
+from headwall.ingest.sorting import Message
 from headwall.ledger import schema
-
-_KEEP = sa.text(
-    "INSERT INTO dead_letters (digest, node, topic, payload, reason, detail, jid, seq, count, state, at_us) "
-    "VALUES (:digest, :node, :topic, :payload, :reason, :detail, :jid, :seq, 1, 'open', :at_us) "
-    "ON CONFLICT (digest) DO UPDATE SET count = dead_letters.count + 1, state = 'open'"
-)
-#: the column's width; a topic outside the contract may be longer
-_TOPIC_CHARS = 128
 
 
 class DeadLetter(msgspec.Struct, frozen=True):
@@ -45,34 +36,6 @@ class DeadLetter(msgspec.Struct, frozen=True):
 
 _C = schema.dead_letters.c
 _COLUMNS = [_C[name] for name in DeadLetter.__struct_fields__]
-
-
-def keep(conn: sa.Connection, letters: Iterable[Letter]) -> None:
-    """Write dead letters; one that is there already is counted once more."""
-    rows = [
-        {
-            "digest": _digest(letter),
-            "node": letter.node,
-            "topic": letter.topic.replace("\0", "\N{REPLACEMENT CHARACTER}")[:_TOPIC_CHARS],
-            "payload": letter.payload,
-            "reason": letter.reason,
-            "detail": letter.detail.replace("\0", "\N{REPLACEMENT CHARACTER}"),
-            "jid": letter.jid,
-            "seq": letter.seq,
-            "at_us": letter.received_us,
-        }
-        for letter in letters
-    ]
-    if rows:
-        conn.execute(_KEEP, rows)
-
-
-def _digest(letter: Letter) -> str:
-    parts = hashlib.sha256()
-    for part in (letter.topic.encode(errors="surrogatepass"), letter.reason.encode(), letter.payload):
-        parts.update(len(part).to_bytes(8, "big"))
-        parts.update(part)
-    return parts.hexdigest()
 
 
 def mark_taken(conn: sa.Connection, letter: DeadLetter) -> None:
@@ -102,12 +65,6 @@ def dead_letters(
     if reason is not None:
         query = query.where(_C.reason == reason)
     return [_letter(row) for row in conn.execute(query)]
-
-
-def open_counts(conn: sa.Connection) -> dict[str, int]:
-    """How many dead letters are open, by reason."""
-    query = sa.select(_C.reason, sa.func.count()).where(_C.state == "open").group_by(_C.reason)
-    return {row[0]: row[1] for row in conn.execute(query)}
 
 
 def _letter(row: Sequence[Any]) -> DeadLetter:

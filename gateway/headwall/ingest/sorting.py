@@ -11,6 +11,7 @@ from headwall.clock import from_us, to_us
 from headwall.errors import ConfigurationError
 from headwall.ingest.quality import quality_of
 from headwall.ledger.append import NewReading
+from headwall.ledger.dead_letters import Letter
 from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings
 from headwall.wire.errors import PackError, StateError, TopicError
@@ -30,19 +31,6 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
     received_us: int
     retain: bool = False
-
-
-class Letter(msgspec.Struct, frozen=True, gc=False):
-    """A dead letter. With `jid` and `seq` it makes that number durable; else it is a whole message."""
-
-    topic: str
-    payload: bytes
-    reason: str
-    detail: str
-    received_us: int
-    node: str | None = None
-    jid: str | None = None
-    seq: int | None = None
 
 
 class Sorted(msgspec.Struct):

@@ -60,7 +60,7 @@ class Service:
         parts = [_Named("mail", Mailer(s.smtp, s.notify, *common, self.profiles, self._clock))]
         parts.append(_Named("rules", engine))
         if s.influx is not None:
-            parts.append(_Named("influx", Forwarder(s.influx, *common, self._clock, on_fault=engine.report_fault)))
+            parts.append(_Named("influx", Forwarder(s.influx, self.ledger, self._clock, on_fault=engine.report_fault)))
         if s.web.enabled:
             app = create_app(*common, self.profiles, self._clock, self.health)
             parts.append(_Named("web", WebServer(app, s.web.host, s.web.port)))
