@@ -140,6 +140,19 @@ def test_accepting_a_node_ends_commissioning_and_names_what_waited(desk: Desk) -
     assert [record for record in desk.records() if record[0] == "accepted"] == [("accepted", "Ann Example")]
 
 
+def test_the_list_of_nodes_judges_a_board_by_its_data_not_by_a_retained_online(desk: Desk) -> None:
+    assert "never heard" in desk.run("node", "list")
+    desk.storm()  # two hours ago
+    ledger = Ledger.open(desk.url)
+    with ledger.begin() as conn:
+        row = {"node": "board-a", "status": "online", "body": {}, "received_us": SystemClock().now_us()}
+        conn.execute(schema.node_states.insert().values(**row))
+    ledger.close()
+    said = desk.run("node", "list")
+    assert "silent" in said
+    assert "online" not in said
+
+
 def test_the_list_of_nodes_names_unclaimed_ones(desk: Desk) -> None:
     ledger = Ledger.open(desk.url)
     with ledger.begin() as conn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import sqlalchemy as sa
 import typer
@@ -12,9 +12,11 @@ from rich.table import Table
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, named, opened
 from headwall.law import localtime
+from headwall.law.profile import load_profile
 from headwall.ledger import schema
 from headwall.registry.model import Node
 from headwall.rules import duties, log_book
+from headwall.web import status
 
 
 def register(app: typer.Typer) -> None:
@@ -25,18 +27,20 @@ def register(app: typer.Typer) -> None:
 
 
 def list_nodes(config: ConfigOption = DEFAULT_CONFIG) -> None:
-    """Every node of the registry with what it last said, and nodes that nobody has claimed."""
+    """Every node of the registry, judged by the age of its data, and nodes that nobody has claimed."""
     with opened(config) as at, at.ledger.read() as conn:
-        states = {row.node: row for row in conn.execute(sa.select(schema.node_states))}
+        profiles = {entry.profile: load_profile(entry.profile) for entry in at.registry.municipalities}
+        now_us = at.clock.now_us()
+        boards = status.boards(conn, at.registry, status.gauges_at(conn, at.registry, profiles, now_us), now_us)
         accepted = {(row.node, row.stream): row for row in conn.execute(sa.select(schema.acceptances))}
         table = Table("Node", "Place", "Datastream", "Status", "Last data", "Accepted")
-        for node in at.registry.nodes:
+        for node, board in zip(at.registry.nodes, boards, strict=True):
             for stream in node.datastreams:
                 row = accepted.get((node.id, stream.name))
                 taken = f"{row.by}, {localtime.short(row.at_us, at.zone)}" if row else "no: in commissioning"
-                table.add_row(node.id, node.place, stream.name, *_said(states.get(node.id), at), taken)
-        for name in sorted(states.keys() - {node.id for node in at.registry.nodes}):
-            table.add_row(name, "not in the registry", "", "unclaimed", "", "")
+                table.add_row(node.id, node.place, stream.name, board.state, _last_data(board, at), taken)
+        for unclaimed in status.unclaimed(conn):
+            table.add_row(unclaimed.node, "not in the registry", "", "unclaimed", "", "")
         Console().print(table)
 
 
@@ -69,9 +73,5 @@ def _accept(conn: sa.Connection, node: Node, by: str, now_us: int) -> list[str]:
     return new
 
 
-def _said(state: Any, at: Opened) -> tuple[str, str]:
-    """Status and last data of a node; a status is only as good as its age."""
-    if state is None:
-        return "never heard", "none"
-    said = f"{state.status}, said {localtime.short(state.received_us, at.zone)}"
-    return said, "none" if state.last_data_us is None else localtime.short(state.last_data_us, at.zone)
+def _last_data(board: status.Board, at: Opened) -> str:
+    return "none" if board.last_data_us is None else localtime.short(board.last_data_us, at.zone)

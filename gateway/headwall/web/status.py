@@ -152,14 +152,14 @@ def build_status(
 ) -> Status:
     """The status as one committed state of the ledger shows it."""
     with ledger.read() as conn:
-        gauges = _gauges(conn, registry, profiles, now_us)
+        gauges = gauges_at(conn, registry, profiles, now_us)
         return Status(
             now_us=now_us,
             time_zone=registry.municipalities[0].time_zone,
             ledger=ledger.id,
             health=dict(health),
-            boards=_boards(conn, registry, gauges, now_us),
-            unclaimed=_unclaimed(conn),
+            boards=boards(conn, registry, gauges, now_us),
+            unclaimed=unclaimed(conn),
             gauges=gauges,
             duties=duty_lines(conn, registry, now_us),
             notices=_notices(conn),
@@ -176,7 +176,8 @@ def to_json(status: Status) -> dict[str, Any]:
 # --- boards ---
 
 
-def _boards(conn: sa.Connection, registry: Registry, gauges: list[Gauge], now_us: int) -> list[Board]:
+def boards(conn: sa.Connection, registry: Registry, gauges: list[Gauge], now_us: int) -> list[Board]:
+    """Every node of the registry; `gauges` are all rain gauges at that instant."""
     said = {row.node: row for row in conn.execute(sa.select(schema.node_states))}
     by_node: dict[str, list[Gauge]] = {}
     for gauge in gauges:
@@ -222,7 +223,8 @@ def _in_maintenance(conn: sa.Connection, node: str, now_us: int) -> bool:
     return conn.execute(query).first() is not None
 
 
-def _unclaimed(conn: sa.Connection) -> list[Unclaimed]:
+def unclaimed(conn: sa.Connection) -> list[Unclaimed]:
+    """Nodes that send and are not in the registry."""
     c = schema.node_states.c
     query = sa.select(c.node, c.received_us).where(c.status == "unclaimed").order_by(c.node)
     return [Unclaimed(row.node, row.received_us) for row in conn.execute(query)]
@@ -231,7 +233,8 @@ def _unclaimed(conn: sa.Connection) -> list[Unclaimed]:
 # --- gauges ---
 
 
-def _gauges(conn: sa.Connection, registry: Registry, profiles: Mapping[str, Profile], now_us: int) -> list[Gauge]:
+def gauges_at(conn: sa.Connection, registry: Registry, profiles: Mapping[str, Profile], now_us: int) -> list[Gauge]:
+    """Every tipping bucket that the registry has at the instant."""
     c = schema.acceptances.c
     accepted = {f"{row.node}/{row.stream}" for row in conn.execute(sa.select(c.node, c.stream))}
     found = []
