@@ -9,7 +9,6 @@ from datetime import tzinfo
 
 import sqlalchemy as sa
 
-from headwall.law import localtime
 from headwall.law.profile import Profile, Provision
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
@@ -83,9 +82,6 @@ class Lookup:
     def tip(self, datastream: str, at_us: int) -> Depth | None:
         found = self.registry.datastream(datastream, at_us)
         return parse_depth(found.tip) if found and found.tip else None
-
-    def local_date(self, instant_us: int, zone: tzinfo) -> str:
-        return localtime.day_of(instant_us, zone).isoformat()
 
     # --- ledger ---
 
