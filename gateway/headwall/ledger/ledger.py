@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import sqlalchemy as sa
 
+from headwall.errors import HeadwallError
 from headwall.ledger import schema
 from headwall.ledger.upgrade import upgrade
+
+
+class LedgerUnavailableError(HeadwallError):
+    """The ledger cannot be opened: absent, not ours, damaged, or not allowed to us."""
+
+    def __init__(self, where: str, reason: str) -> None:
+        self.where = where
+        self.reason = reason
+        super().__init__(
+            f"ledger {where} cannot be opened: {reason}; check ledger.url, and that the account of headwall may read "
+            "and write there"
+        )
 
 
 class Ledger:
@@ -26,6 +39,7 @@ class Ledger:
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
         self._listeners: list[threading.Event] = []
+        self._one_writer = threading.RLock()
         with self.read() as conn:
             self.id: str = conn.execute(
                 sa.select(schema.meta.c.value).where(schema.meta.c.key == "ledger_id")
@@ -37,12 +51,16 @@ class Ledger:
 
         Raises:
             LedgerTooNewError: a newer program has upgraded it.
+            LedgerUnavailableError: there is no database that we can use.
         """
-        engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
-        if engine.dialect.name == "sqlite":
-            _prepare_sqlite(engine)
-        upgrade(engine)
-        return cls(engine)
+        try:
+            engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
+            if engine.dialect.name == "sqlite":
+                _prepare_sqlite(engine)
+            upgrade(engine)
+            return cls(engine)
+        except (sa.exc.SQLAlchemyError, ImportError) as error:
+            raise LedgerUnavailableError(_shown(url), why(error)) from error
 
     def close(self) -> None:
         self.engine.dispose()
@@ -50,7 +68,8 @@ class Ledger:
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
         """A write transaction, durable when the block ends; rolled back by an exception."""
-        with self.engine.begin() as conn:
+        # SQLite has a second writer look again after sleeps of up to 100 ms; a lock hands over at once
+        with self._one_writer if self.engine.dialect.name == "sqlite" else nullcontext(), self.engine.begin() as conn:
             yield conn
 
     @contextmanager
@@ -91,6 +110,20 @@ class Ledger:
         """Tell the followers in this process that something was committed."""
         for event in self._listeners:
             event.set()
+
+
+def why(error: Exception) -> str:
+    """What the database said, in a line: without the statement, which may be long."""
+    said = str(getattr(error, "orig", None) or error).strip().splitlines()
+    return said[0] if said else type(error).__name__
+
+
+def _shown(url: str) -> str:
+    """A URL without its password; one that is none is not shown, since it may hold one."""
+    try:
+        return sa.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return "of ledger.url"
 
 
 def _prepare_sqlite(engine: sa.Engine) -> None:
