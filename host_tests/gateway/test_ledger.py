@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from headwall.ledger import schema
 from headwall.ledger.append import AppendResult, NewReading, append_readings
-from headwall.ledger.ledger import Ledger
+from headwall.ledger.ledger import Ledger, LedgerUnavailableError
 from headwall.ledger.reads import Reading, readings_after, readings_of, untimed_readings
 from headwall.ledger.resolve import add_anchor, time_by_anchors
 from headwall.ledger.upgrade import LedgerTooNewError
@@ -263,3 +263,26 @@ def test_append_any_sequence_equals_a_dictionary_that_keeps_the_first(batches: l
         assert result == AppendResult(stored, len(batch) - stored - len(conflicts), conflicts)
     assert [(r.seq, r.value) for r in everything(ledger)] == [(seq, kept[seq]) for seq in order]
     ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("database", "reason"),
+    [
+        ("sqlite:///{}/garbage.db", "file is not a database"),
+        ("sqlite:///{}/foreign.db", "already exists"),
+        ("sqlite:///{}/absent/headwall.db", "unable to open database file"),
+        ("sqlite:///{}/folder", "unable to open database file"),
+        ("hidden nonsense", "Could not parse"),
+        ("oracle://headwall:hidden@nowhere.invalid/x", "oracledb"),
+        ("postgresql+psycopg://headwall:hidden@127.0.0.1:1/x", "refused"),
+    ],
+)
+def test_open_what_is_no_ledger_says_where_and_why_and_no_password(tmp_path: Path, database: str, reason: str) -> None:
+    (tmp_path / "garbage.db").write_bytes(b"no database " * 500)
+    (tmp_path / "folder").mkdir()
+    with sa.create_engine(f"sqlite:///{tmp_path}/foreign.db").begin() as conn:
+        conn.exec_driver_sql("CREATE TABLE readings (x)")
+    with pytest.raises(LedgerUnavailableError) as caught:
+        Ledger.open(database.format(tmp_path))
+    said = str(caught.value)
+    assert reason in said and "ledger.url" in said and "hidden" not in said and "\n" not in said

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from headwall.clock import Clock, to_us
-from headwall.errors import InputError
+from headwall.errors import HeadwallError, InputError
 from headwall.law import localtime
-from headwall.ledger.ledger import Ledger
+from headwall.ledger.ledger import Ledger, why
 from headwall.ops.sources import open_clock
 from headwall.registry import Registry, load_registry
 from headwall.settings import Settings, load_settings
@@ -45,6 +47,8 @@ def opened(config: Path) -> Iterator[Opened]:
     ledger = Ledger.open(settings.ledger.url)
     try:
         yield Opened(settings, registry, ledger, clock)
+    except sa.exc.DBAPIError as error:  # opened well, but since then full, locked by another for long, or gone
+        raise HeadwallError(f"the ledger does not do it: {why(error)}; see `headwall check`") from error
     finally:
         ledger.close()
 

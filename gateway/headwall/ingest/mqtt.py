@@ -22,6 +22,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from headwall.clock import Clock
+from headwall.errors import ConfigurationError
 from headwall.ingest.sorting import Message
 from headwall.settings import MqttSettings
 from headwall.wire.topics import subscriptions
@@ -122,7 +123,7 @@ class Link:
         if s.username is not None:
             client.username_pw_set(s.username, s.password.get_secret_value() if s.password is not None else None)
         if s.tls:
-            client.tls_set(ca_certs=str(s.ca_file) if s.ca_file is not None else None)
+            _trust(client, s)
         client.max_inflight_messages_set(_CUSTODY_WINDOW)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
@@ -184,3 +185,12 @@ class Link:
         self._problem = f"{self._where}: {problem}"
         if not known and self._brief <= _CLASH:
             log.warning("no messages from the broker", reason=self._problem)
+
+
+def _trust(client: paho.Client, settings: MqttSettings) -> None:
+    ca = str(settings.ca_file) if settings.ca_file is not None else None
+    try:
+        client.tls_set(ca_certs=ca)
+    except OSError as error:
+        fault = f"mqtt.ca_file: {ca} holds no certificate ({error}); put the authority's PEM file there"
+        raise ConfigurationError("settings", [fault]) from error

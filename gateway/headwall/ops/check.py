@@ -93,7 +93,7 @@ def _newest_received(url: str) -> int | None:
     """When the newest reading came; None where there is none, or no ledger (which has its own finding)."""
     try:
         ledger = Ledger.open(url)
-    except (HeadwallError, sa.exc.SQLAlchemyError, OSError, ImportError):
+    except (HeadwallError, OSError):
         return None
     try:
         with ledger.read() as conn:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from headwall.errors import HeadwallError
 from headwall.ledger import schema
-from headwall.ledger.ledger import Ledger
+from headwall.ledger.ledger import Ledger, LedgerUnavailableError, why
 from headwall.ops.checks.finding import Finding, fails, works
 from headwall.rules import log_book
 
@@ -23,13 +23,16 @@ def check_ledger(url: str) -> Iterator[Finding]:
 
     A last look goes to the free disk.
     """
-    shown = sa.make_url(url).render_as_string(hide_password=True)
+    mend = "correct ledger.url; the account of headwall must be able to write there"
     try:
         ledger = Ledger.open(url)
-    except (HeadwallError, sa.exc.SQLAlchemyError, OSError, ImportError) as error:
-        mend = "correct ledger.url; the account of headwall must be able to write there"
-        yield fails("ledger", f"{shown} cannot be opened: {_reason(error)}", mend)
+    except LedgerUnavailableError as error:
+        yield fails("ledger", f"{error.where} cannot be opened: {error.reason}", mend)
         return
+    except (HeadwallError, OSError) as error:
+        yield fails("ledger", f"cannot be opened: {error}", mend)
+        return
+    shown = sa.make_url(url).render_as_string(hide_password=True)
     try:
         yield _commit(ledger, shown)
         yield _log_book(ledger)
@@ -46,7 +49,7 @@ def _commit(ledger: Ledger, shown: str) -> Finding:
             conn.execute(schema.meta.insert().values(key="check", value="written and removed by headwall check"))
             conn.execute(schema.meta.delete().where(schema.meta.c.key == "check"))
     except sa.exc.SQLAlchemyError as error:
-        return fails("ledger", f"{shown} cannot be written: {_reason(error)}", "let headwall's account write it")
+        return fails("ledger", f"{shown} cannot be written: {why(error)}", "let headwall's account write it")
     return works("ledger", f"{shown} opened and written, id {ledger.id}")
 
 
@@ -66,8 +69,3 @@ def _disk(folder: Path) -> Finding:
         mend = f"make room: at least {_LEAST_FREE_MB} MB; a full disk stops custody, and boards then fill up"
         return fails("ledger disk", f"{free_mb} MB free in {folder}", mend)
     return works("ledger disk", f"{free_mb:,} MB free in {folder}")
-
-
-def _reason(error: Exception) -> str:
-    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    return str(cause).strip().splitlines()[0] if str(cause).strip() else type(error).__name__
