@@ -46,10 +46,11 @@ class Village:
         registry: text of registry.toml.
         web_port: of the page; None takes a free one.
         ca: signs the certificates of broker and mailbox; None makes one.
+        influx: whether to run InfluxDB where it is here.
 
     Attributes:
         gateway: the process of `headwall run`.
-        influx: None where there is no influxd here.
+        influx: None without.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Village:
         *,
         web_port: int | None = None,
         ca: Authority | None = None,
+        influx: bool = True,
     ) -> None:
         self.folder = folder
         self.passwords = {name: secrets.token_hex(12) for name in (GATEWAY, *nodes)}
@@ -69,7 +71,7 @@ class Village:
         self.broker: Broker = open_broker(folder / "broker", accounts, ca=ca)
         certificate = issue_server(folder / "mail", self.broker.ca, ["localhost", "127.0.0.1"], NOT_BEFORE, NOT_AFTER)
         self.mailbox = Mailbox(folder / "mails", certificate=certificate, password=secrets.token_hex(12))
-        self.influx = InfluxServer(folder / "influxdb") if parts.find("influxdb") is not None else None
+        self.influx = InfluxServer(folder / "influxdb") if influx and parts.find("influxdb") is not None else None
         self.web_port = web_port or free_port()
         self.config = folder / "headwall.toml"
         self.ledger_file = folder / "headwall.db"
@@ -159,7 +161,8 @@ class Village:
             "broker_name": "localhost",
             "ntp_host": "127.0.0.1",
             "ntp_port": ntp_port,
-            "keepalive_s": 600,
+            "keepalive_s": 1200,
+            "watchdog_s": 180,
             "sensors": [{"kind": "tipping_bucket", "stream": "rain.tips", "pin": 4}],
             **settings,
         }
@@ -178,6 +181,8 @@ class Village:
         try:
             with urllib.request.urlopen(f"{self.page}/healthz", timeout=2):
                 return True
+        except urllib.error.HTTPError:
+            return True  # 503: it serves, and says that another part is not well
         except (urllib.error.URLError, OSError):
             return False
 
