@@ -1,4 +1,4 @@
-"""Units and exact depths: the one table of conversion factors, and depths of rain that never become floats.
+"""Units, durations and exact depths: the one table of conversion factors, and depths that never become floats.
 
 Factors are exact by definition (NIST Special Publication 811, appendix B: 1 in = 25.4 mm, 1 gal (US) = 231 in³).
 A depth is kept as a fraction of a millimetre; "0.5 in" and "12.7 mm" are the same depth, and 64 tips of
@@ -47,6 +47,8 @@ _ALIASES: Final[dict[str, str]] = {
 }
 _DEPTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,12})?|\.\d{1,12})\s*([a-zA-Z.\"]+)\s*")
 _MM_PER_IN: Final = Fraction(254, 10)
+_DURATION = re.compile(r"\s*(\d{1,5}) ?(m|min|h|d)\s*")
+_DURATION_UNIT_US: Final = {"m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
 
 def convert(value: Fraction | int | Decimal, unit: str, to: str) -> Fraction:
@@ -111,6 +113,14 @@ def parse_depth(text: str) -> Depth:
     if match is None:
         raise InputError(f'{text!r} is not a depth; write a number and a unit, such as "0.5 in" or "12.7 mm"')
     return depth(Decimal(match[1]), match[2])
+
+
+def parse_duration_us(text: str) -> int:
+    """The microseconds in a text such as "6 h", "30m", "30 min" or "7d"; InputError for anything else."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise InputError(f'{text!r} is no duration; write a number and min, h or d, such as "30 min" or "6h"')
+    return int(match[1]) * _DURATION_UNIT_US[match[2]]
 
 
 def quanta_to_reach(threshold: Depth, quantum: Depth) -> int:

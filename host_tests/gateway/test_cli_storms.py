@@ -88,8 +88,9 @@ def test_file_of_zeros_has_no_storm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        (["--mit", "6"], "--mit '6' is not a duration"),
-        (["--mit", "0h"], "must be more than 0"),
+        (["--mit", "6"], "--mit '6' is no duration"),
+        (["--mit", "0h"], "--mit '0h' must be more than 0"),
+        (["--depth", "0in"], "--depth must be more than 0"),
         (["--depth", "half"], "'half' is not a depth"),
         (["--depth", "0in"], "must be more than 0"),
         (["--tip", "0mm"], "--tip must be more than 0"),

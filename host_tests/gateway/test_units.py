@@ -62,6 +62,17 @@ def test_text_that_is_no_depth_is_refused(text: str) -> None:
         units.parse_depth(text)
 
 
+@pytest.mark.parametrize(("text", "minutes"), [("30m", 30), ("30 min", 30), ("6h", 360), ("7 d", 10080), ("0min", 0)])
+def test_duration_is_read_in_its_usual_spellings(text: str, minutes: int) -> None:
+    assert units.parse_duration_us(text) == minutes * 60_000_000
+
+
+@pytest.mark.parametrize("text", ["", "30", "soon", "-5m", "1.5h", "6 hours", "1h30m", "9" * 40 + "d"])
+def test_text_that_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="is no duration"):
+        units.parse_duration_us(text)
+
+
 @pytest.mark.parametrize("text", ["0.01in", "0.01 inch", ".01 inches", ' 0.01 "', "0.254mm", "0.254 millimetres"])
 def test_usual_spellings_of_one_tip_are_one_depth(text: str) -> None:
     assert units.parse_depth(text) == units.parse_depth("0.01 in")

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""What several commands share: options, and how they read a duration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
+from headwall import units
+from headwall.errors import InputError
+
 ConfigOption = Annotated[
     Path, typer.Option("--config", "-c", help="settings file", envvar="HEADWALL_CONFIG", show_default=True)
 ]
 DEFAULT_CONFIG = Path("headwall.toml")
+
+
+def parse_duration_us(text: str, option: str, *, zero: bool = False) -> int:
+    """A duration such as 30m, 2h or 1d in microseconds; InputError that names the option for anything else."""
+    try:
+        found_us = units.parse_duration_us(text)
+    except InputError as error:
+        raise InputError(f"{option} {error}") from None
+    if found_us == 0 and not zero:
+        raise InputError(f"{option} {text!r} must be more than 0")
+    return found_us

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
-from headwall.cli.opened import named, opened, parse_duration, parse_time
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us
+from headwall.cli.opened import named, opened, parse_time
 from headwall.law import localtime
 from headwall.ledger import schema
 from headwall.rules import log_book
@@ -33,7 +33,7 @@ def maintenance(
         at.registry.require_node(node)
         who, now_us = named(by if by is not None else getpass.getuser()), at.clock.now_us()
         start_us = now_us if start is None else parse_time(start, at.zone, "--start")
-        end_us = start_us + parse_duration(length, "--for")
+        end_us = start_us + parse_duration_us(length, "--for")
         with at.ledger.begin() as conn:
             window = {"node": node, "start_us": start_us, "end_us": end_us, "by": who}
             conn.execute(schema.maintenance.insert().values(**window, at_us=now_us))

@@ -1,8 +1,7 @@
-"""The ledger, registry and clock that a command works on, and times and durations as a person writes them."""
+"""The ledger, registry and clock that a command works on, and times and names as a person writes them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +17,6 @@ from headwall.ledger.ledger import Ledger, why
 from headwall.ops.sources import open_clock
 from headwall.registry import Registry, load_registry
 from headwall.settings import Settings, load_settings
-
-_DURATION = re.compile(r"(\d{1,4}) ?(m|min|h|d)")
-_UNIT_US = {"m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
 
 @dataclass(frozen=True)
@@ -60,14 +56,6 @@ def parse_time(text: str, where: tzinfo, option: str) -> int:
     except ValueError:
         raise InputError(f"{option} {text!r} is no time; write 2026-06-10 15:42 or 2026-06-10T15:42-04:00") from None
     return to_us(moment) if moment.tzinfo is not None else localtime.from_local(moment, where)
-
-
-def parse_duration(text: str, option: str) -> int:
-    """A duration such as 30m, 2h or 1d in microseconds."""
-    match = _DURATION.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
-        raise InputError(f"{option} {text!r} is no duration; write a number and m, h or d, such as 30m")
-    return int(match[1]) * _UNIT_US[match[2]]
 
 
 def minute(instant_us: int, where: tzinfo) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from headwall import units
 from headwall.cli import storms_output
+from headwall.cli.common import parse_duration_us
 from headwall.errors import InputError
 from headwall.hydrology.rain_file import Kind, RainFile, RainFileOptions, Repeated, read_rain_file
 from headwall.hydrology.storms import ClockStart, StormRule, Window, fold
 from headwall.hydrology.timestamps import DateOrder
 from headwall.law import localtime
-
-_UNIT_US: Final = {"min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
-_DURATION: Final = re.compile(r"(\d{1,5}) ?(min|h|d)")
 
 # Options that say what a rain file holds; `headwall import` takes the same.
 TimeColumn = Annotated[str | None, typer.Option(help='name of the time column, or of two: "Date+Time"')]
@@ -81,9 +78,9 @@ def storms(
         interval=interval,
         modulus=modulus,
     )
-    threshold, mit_us = units.parse_depth(depth), _duration_us(mit, "--mit")
-    if mit_us == 0 or threshold.mm == 0:
-        raise InputError("--mit and --depth must be more than 0")
+    threshold, mit_us = units.parse_depth(depth), parse_duration_us(mit, "--mit")
+    if threshold.mm == 0:
+        raise InputError("--depth must be more than 0")
     rain_file = read_rain_file(file, options)
     analysis = _analyse(rain_file, threshold, window, mit_us, clock)
     storms_output.write_notes(analysis)
@@ -114,7 +111,7 @@ def file_options(
         zone=localtime.zone(tz) if tz else None,
         repeated=repeated,
         date_order=date_order,
-        interval_us=_duration_us(interval, "--interval") if interval else None,
+        interval_us=parse_duration_us(interval, "--interval", zero=True) if interval else None,
         modulus=modulus,
     )
 
@@ -124,13 +121,6 @@ def _tip(text: str) -> units.Depth:
     if tip.mm == 0:
         raise InputError("--tip must be more than 0")
     return tip
-
-
-def _duration_us(text: str, option: str) -> int:
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f"{option} {text!r} is not a duration; write a number and min, h or d, such as 6h")
-    return int(match[1]) * _UNIT_US[match[2]]
 
 
 def _analyse(

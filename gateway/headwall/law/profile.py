@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from headwall.errors import ConfigurationError, InputError
 from headwall.law import localtime
-from headwall.units import parse_depth
+from headwall.units import parse_depth, parse_duration_us
 
 Confidence = Literal["P", "X", "S", "C"]
 Window = Literal["cautious", "event", "rolling24h", "day"]
@@ -33,16 +33,14 @@ CONFIDENCE_TEXT: Final[dict[Confidence, str]] = {
     "C": "section number not confirmed",
 }
 
-_DURATION = re.compile(r"(\d{1,4}) ?(min|h|d)")
-_UNIT_US: Final = {"min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 _DEPTH_TEXT = r"^\d{1,3}(\.\d{1,4})? (in|mm)$"
 
 
 def _duration_us(value: object) -> object:
-    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError('write a duration such as "6 h", "30 min" or "7 d"')
-    return int(match[1]) * _UNIT_US[match[2]]
+    try:
+        return parse_duration_us(value if isinstance(value, str) else repr(value))
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 DurationUs = Annotated[int, BeforeValidator(_duration_us), Field(gt=0)]
