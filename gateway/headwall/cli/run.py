@@ -37,8 +37,7 @@ def register(app: typer.Typer) -> None:
         notifier.notify("READY=1")
         log.info("running", web=f"http://{settings.web.host}:{settings.web.port}" if settings.web.enabled else "off")
         try:
-            # systemd's watchdog is fed only while every part is well: a silent failure restarts the service
-            service.watch(stop, lambda health: notifier.notify("WATCHDOG=1") if not health else None)
+            service.watch(stop, lambda: notifier.notify("WATCHDOG=1"))  # systemd restarts us when it is not fed
         finally:
             notifier.notify("STOPPING=1")
             service.stop()

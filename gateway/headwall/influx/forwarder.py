@@ -27,6 +27,7 @@ from headwall.influx.writer import Answer, InfluxWriter, Meaning
 from headwall.ledger import dead_letters, schema
 from headwall.ledger.dead_letters import Letter
 from headwall.ledger.ledger import Ledger
+from headwall.pulse import Pulse
 from headwall.settings import InfluxSettings
 
 CURSOR = "influx"
@@ -83,6 +84,7 @@ class Forwarder:
         self._trouble: str | None = None
         self._told: set[str] = set()
         self._failures = 0
+        self._pulse = Pulse()
         self._thread = threading.Thread(target=self._run, name="influx", daemon=True)
 
     def start(self) -> None:
@@ -104,6 +106,9 @@ class Forwarder:
             return "the forwarder's thread has ended; restart the service"
         return self._trouble
 
+    def stuck(self) -> str | None:
+        return self._pulse.stuck(self._thread)
+
     def lag(self) -> int:
         """How many append positions wait to be forwarded; 0 when all is sent."""
         newest = [sa.select(sa.func.max(c.pos)).scalar_subquery() for c in (schema.readings.c, schema.resolutions.c)]
@@ -118,7 +123,8 @@ class Forwarder:
                 if wait_s is not None:
                     self._pause(wait_s)
                 elif not self._stopping.is_set():  # else a stop may have set the event that _forward cleared
-                    self._clock.wait(self._wake, self._now() + int(_POLL_S * 1e6))
+                    with self._pulse.resting():
+                        self._clock.wait(self._wake, self._now() + int(_POLL_S * 1e6))
             if self._trouble is None:  # an orderly stop with InfluxDB there: send what came last
                 self._burst(pool)
 
@@ -166,6 +172,7 @@ class Forwarder:
         return time.monotonic() > self._deadline
 
     def _write(self, lines: list[str]) -> Answer:
+        self._pulse.beat()
         if self._is_over():  # a search for bad points may take many requests
             return Answer(Meaning.BUSY, "the service is stopping")
         answer = self._writer.write(lines)
@@ -212,7 +219,8 @@ class Forwarder:
         return longest * random.uniform(0.75, 1.0)
 
     def _pause(self, seconds: float) -> None:
-        self._clock.wait(self._stopping, self._now() + int(seconds * 1e6))
+        with self._pulse.resting():
+            self._clock.wait(self._stopping, self._now() + int(seconds * 1e6))
 
     def _warn_too_old(self, count: int) -> None:
         kept = self._settings.retention_days

@@ -17,6 +17,7 @@ from headwall.ingest.batch import Intake, Outcome
 from headwall.ingest.mqtt import Arrived, Link
 from headwall.ingest.sorting import Message
 from headwall.ledger.ledger import Ledger
+from headwall.pulse import Pulse
 from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings, MqttSettings
 
@@ -55,6 +56,7 @@ class IngestService:
         self._link = Link(mqtt, clock)
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
+        self._pulse = Pulse()
         self._failure: str | None = None
 
     def start(self) -> None:
@@ -73,9 +75,13 @@ class IngestService:
             return f"the ingest thread has ended: {self._failure}"
         return self._failure or self._link.problem()
 
+    def stuck(self) -> str | None:
+        return self._pulse.stuck(self._thread)
+
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
+                self._pulse.beat()
                 batch = self._link.turn(_LOOK_S, self._batch_messages)
                 if batch:
                     with self._clock.busy("ingest"):
@@ -89,6 +95,7 @@ class IngestService:
     def _handle(self, batch: list[Arrived]) -> None:
         delay_s = _RETRY_S[0]
         while not self._stopping.is_set():
+            self._pulse.beat()
             try:
                 outcomes = self._store([arrived.message for arrived in batch])
             except sa.exc.SQLAlchemyError as error:

@@ -14,6 +14,7 @@ from headwall.notify import outbox
 from headwall.notify.compose import Composer
 from headwall.notify.grouping import Batch, plan
 from headwall.notify.smtp import Outcome, SmtpSender, SmtpUnavailableError
+from headwall.pulse import Pulse
 from headwall.registry import Registry
 from headwall.settings import NotifySettings, SmtpSettings
 
@@ -52,6 +53,7 @@ class Mailer:
         self._sender = SmtpSender(smtp)
         self._wake = ledger.listen()
         self._stopping = threading.Event()
+        self._pulse = Pulse()
         self._thread: threading.Thread | None = None
         self._server_fault: str | None = None
         self._fault: str | None = None
@@ -87,12 +89,17 @@ class Mailer:
             return "the mailer's thread has ended; restart the service and report its log"
         return self._fault or self._server_fault
 
+    def stuck(self) -> str | None:
+        return self._pulse.stuck(self._thread)
+
     def _run(self) -> None:
+        self._pulse.beat()
         while not self._stopping.is_set():
             self._wake.clear()
             next_us = self._guarded_step()
             if not self._stopping.is_set():
-                self._clock.wait(self._wake, next_us)
+                with self._pulse.resting():
+                    self._clock.wait(self._wake, next_us)
 
     def _guarded_step(self) -> int | None:
         """A pass whose failure (a full disk, a locked ledger) is said and tried again, so that mail never just ends."""
@@ -131,6 +138,7 @@ class Mailer:
 
     def _compose(self, batch: Batch, now_us: int) -> bool:
         """Compose and queue one mail. One that cannot be composed is said and must not hold up the others."""
+        self._pulse.beat()
         try:
             mail = self._composer.mail(batch, now_us)
         except Exception as error:
@@ -164,6 +172,7 @@ class Mailer:
         for i, mail in enumerate(mails):
             if self._stopping.is_set():
                 return
+            self._pulse.beat()
             try:
                 self._sender.open()
             except SmtpUnavailableError as error:

@@ -7,6 +7,7 @@ and mailer read on from where their cursors stand.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,13 +28,19 @@ log = structlog.get_logger("service")
 
 
 class Part(Protocol):
-    """What the service needs of each part. `healthy` is None or the reason why it is not."""
+    """What the service needs of each part.
+
+    `healthy` is None or the reason why it is not, an outage of what it talks to included; `stuck` is None or why
+    nothing but a restart would help: its thread has ended, or hangs.
+    """
 
     def start(self) -> None: ...
 
     def stop(self) -> None: ...
 
     def healthy(self) -> str | None: ...
+
+    def stuck(self) -> str | None: ...
 
 
 @dataclass
@@ -92,18 +99,29 @@ class Service:
         found = {named.name: named.part.healthy() for named in self._started}
         return {name: reason for name, reason in found.items() if reason is not None}
 
-    def watch(self, stop: threading.Event, on_beat: BeatHandler, every_s: float = 5.0) -> None:
-        """Until `stop` is set: look at every part, log a change of health once, tell `on_beat`."""
-        known: dict[str, str] = {}
+    def stuck(self) -> dict[str, str]:
+        """The parts that only a restart can help, with the reason."""
+        found = {named.name: named.part.stuck() for named in self._started}
+        return {name: reason for name, reason in found.items() if reason is not None}
+
+    def watch(self, stop: threading.Event, feed: Callable[[], None], every_s: float = 5.0) -> None:
+        """Until `stop` is set: look at every part, log each change once, and call `feed` unless one is stuck.
+
+        An outage of the broker, of InfluxDB or of the mail server, or a full disk, does not withhold `feed`: the
+        parts survive it, and a restart over and over would only add to it.
+        """
+        health: dict[str, str] = {}
+        stuck: dict[str, str] = {}
         while not stop.wait(every_s):
-            health = self.health()
-            for name in health.keys() - known.keys():
-                log.error("unhealthy", part=name, reason=health[name])
-            for name in known.keys() - health.keys():
-                log.info("healthy again", part=name)
-            known = health
-            on_beat(health)
+            health = _log_changes("unhealthy", "healthy again", health, self.health())
+            stuck = _log_changes("stuck", "gets on again", stuck, self.stuck())
+            if not stuck:
+                feed()
 
 
-class BeatHandler(Protocol):
-    def __call__(self, health: dict[str, str]) -> None: ...
+def _log_changes(bad: str, good: str, before: dict[str, str], now: dict[str, str]) -> dict[str, str]:
+    for name in now.keys() - before.keys():
+        log.error(bad, part=name, reason=now[name])
+    for name in before.keys() - now.keys():
+        log.info(good, part=name)
+    return now

@@ -20,6 +20,7 @@ from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.reads import Reading, readings_after
+from headwall.pulse import Pulse
 from headwall.registry import Registry
 from headwall.rules.base import Rule, Step, Stretch
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
@@ -81,6 +82,7 @@ class RuleEngine:
         self._broken: str | None = None
         self._wake = ledger.listen()
         self._stopping = False
+        self._pulse = Pulse()
         self._thread: threading.Thread | None = None
 
     # --- the thread ---
@@ -108,25 +110,30 @@ class RuleEngine:
             return "; ".join(f"{subject}: {error}" for subject, error in sorted(self._failing.items()))
         return None
 
+    def stuck(self) -> str | None:
+        return self._pulse.stuck(self._thread)
+
     def report_fault(self, node: str, fault: str, detail: str) -> None:
         """From any thread: something at a node ("gateway": at this gateway) that a person must mend."""
         self._faults.report(Report(node, fault, detail))
         self._wake.set()
 
     def _run(self) -> None:
+        self._pulse.beat()
         while not self._stopping:
             self._wake.clear()
             try:
                 with self._clock.busy("rules"):
                     while self.step() and not self._stopping:
-                        pass
+                        self._pulse.beat()
                 until_us = self._next_us()
             except Exception as error:
                 self._broken = f"{type(error).__name__}: {error}"
                 log.exception("step failed; tried again")
                 until_us = self._clock.now_us() + _RETRY_US
             if not self._stopping:
-                self._clock.wait(self._wake, until_us)
+                with self._pulse.resting():
+                    self._clock.wait(self._wake, until_us)
 
     def _next_us(self) -> int:
         named = [rule.next_us() for rule in self._rules]

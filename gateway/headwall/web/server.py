@@ -67,6 +67,9 @@ class WebServer:
             return f"the page at {self.url} is not served any more; restart the service and report its log"
         return None
 
+    def stuck(self) -> str | None:
+        return self.healthy()  # it serves or it has ended
+
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         made = socket.socket(family, socket.SOCK_STREAM)
