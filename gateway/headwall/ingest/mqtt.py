@@ -177,7 +177,7 @@ class Link:
             log.info("connected", broker=self._where)
 
     def _on_message(self, _client: paho.Client, _userdata: Any, raw: paho.MQTTMessage) -> None:
-        message = Message(raw.topic, bytes(raw.payload), self._clock.now_us(), raw.retain)
+        message = Message(_topic(raw), bytes(raw.payload), self._clock.now_us(), raw.retain)
         self._arrived.append(Arrived(message, raw.mid, raw.qos, self._connection))
 
     def _unavailable(self, problem: str) -> None:
@@ -185,6 +185,14 @@ class Link:
         self._problem = f"{self._where}: {problem}"
         if not known and self._brief <= _CLASH:
             log.warning("no messages from the broker", reason=self._problem)
+
+
+def _topic(raw: paho.MQTTMessage) -> str:
+    """The topic; one that is not UTF-8, which not every broker refuses, with its bytes spelt out."""
+    try:
+        return raw.topic
+    except UnicodeDecodeError as error:
+        return bytes(error.object).decode("utf-8", "backslashreplace")
 
 
 def _trust(client: paho.Client, settings: MqttSettings) -> None:
