@@ -62,6 +62,10 @@ class NotifySettings(_Section):
     late_after_min: float = Field(default=60, gt=0)  # a duty learned later than this after its crossing says so
     public_url: str = "http://127.0.0.1:8080"
 
+    @property
+    def late_after_us(self) -> int:
+        return round(self.late_after_min * 60e6)
+
 
 class WebSettings(_Section):
     host: str = "127.0.0.1"

@@ -83,7 +83,7 @@ class Composer:
         look = Lookup(self._registry, self._profiles, self._ledger, now_us)
         facts = [from_body(row.body) for row in batch.rows]
         storms = [
-            StormSection(look, group, reader, self._notify.public_url.rstrip("/"), self._late_us)
+            StormSection(look, group, reader, self._notify.public_url.rstrip("/"), self._notify.late_after_us)
             for group in _storms([fact for fact in facts if isinstance(fact, StormDuty)])
         ]
         cids = [f"hyetograph-{n}" if n <= _MOST_PICTURES else None for n in range(1, len(storms) + 1)]
@@ -98,10 +98,6 @@ class Composer:
             sections=(*sections, *notices),
             closing=self._closing(look, facts[0], zone),
         )
-
-    @property
-    def _late_us(self) -> int:
-        return round(self._notify.late_after_min * 60e6)
 
     def digest_after(self, row: outbox.Waiting) -> int:
         """The first digest instant after a row was written, by the local time of what it is about."""

@@ -69,7 +69,7 @@ class Service:
         if s.influx is not None:
             parts.append(_Named("influx", Forwarder(s.influx, self.ledger, self._clock, on_fault=engine.report_fault)))
         if s.web.enabled:
-            app = create_app(*common, self.profiles, self._clock, self.health)
+            app = create_app(*common, self.profiles, self._clock, self.health, s.notify)
             parts.append(_Named("web", WebServer(app, s.web.host, s.web.port)))
         ingest = IngestService(s.mqtt, s.ingest, *common, self._clock, on_fault=engine.report_fault)
         parts.append(_Named("ingest", ingest))  # last: nothing comes in before everything listens

@@ -24,6 +24,7 @@ from headwall.registry import Registry
 from headwall.registry.model import Person
 from headwall.rules import duties as duty_book
 from headwall.rules.facts import StormDuty, from_body
+from headwall.settings import NotifySettings
 from headwall.web.server import WebServer, WebServerError
 from headwall.web.status import Health, build_status, duty_line, to_json
 
@@ -40,19 +41,24 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _ANYBODY = Person(id="anybody", name="NAME", email="")
-_LATE_US = 3_600_000_000
 
 
 def create_app(
-    ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile], clock: Clock, health: Health
+    ledger: Ledger,
+    registry: Registry,
+    profiles: Mapping[str, Profile],
+    clock: Clock,
+    health: Health,
+    settings: NotifySettings | None = None,
 ) -> FastAPI:
     """The page and its JSON.
 
     Args:
         health: the unhealthy parts with the reason, empty when all is well.
+        settings: from when on a duty was learned late, as in mails; None for the default.
     """
     app = FastAPI(title="Headwall", docs_url=None, redoc_url=None)
-    page = _Page(ledger, registry, profiles, clock, health)
+    page = _Page(ledger, registry, profiles, clock, health, settings or NotifySettings())
     app.middleware("http")(_add_headers)
     app.get("/", response_class=HTMLResponse)(page.index)
     app.get("/duties/{number}", response_class=HTMLResponse)(page.duty)
@@ -72,10 +78,17 @@ class _Page:
     """The handlers. Plain functions: FastAPI runs them in its threads, each with a connection of its own."""
 
     def __init__(
-        self, ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile], clock: Clock, health: Health
+        self,
+        ledger: Ledger,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+        clock: Clock,
+        health: Health,
+        settings: NotifySettings,
     ) -> None:
         self._ledger, self._registry, self._profiles = ledger, registry, profiles
         self._clock, self._health = clock, health
+        self._late_us = settings.late_after_us
 
     def index(self) -> HTMLResponse:
         status = build_status(self._ledger, self._registry, self._profiles, self._clock.now_us(), self._health())
@@ -122,7 +135,7 @@ class _Page:
 
     def _section(self, duty: StormDuty) -> Section:
         """What a mail would say of the duty now."""
-        return StormSection(self._look(), [duty], _ANYBODY, "", _LATE_US).build("hyetograph")
+        return StormSection(self._look(), [duty], _ANYBODY, "", self._late_us).build("hyetograph")
 
     def _duty(self, number: int) -> tuple[duty_book.Duty, list[StormDuty]]:
         """A duty and all its versions, newest first."""
