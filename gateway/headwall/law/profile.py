@@ -1,15 +1,14 @@
 """Profiles: the provisions of a municipality's code as data, with their numbers, citations and doubts.
 
 A rule holds no number and no citation of its own: it asks a provision. What the code leaves open stands in the
-provision as a default, beside the readings that are shown with it; the municipality's own choice replaces the
-default from its date on, with the name of who made it.
+provision as a default; the municipality's own choice replaces it from its date on, with the name of who made it.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from datetime import date, tzinfo
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from headwall.errors import ConfigurationError, InputError
-from headwall.law import localtime
 from headwall.units import parse_depth, parse_duration_us
 
 Confidence = Literal["P", "X", "S", "C"]
@@ -76,13 +74,6 @@ class Choice(_Table):
     clock: ClockStart | None = None
 
 
-class ShownReading(_Table):
-    """Another reading of the clock, shown beside the one in force."""
-
-    clock: ClockStart
-    text: str
-
-
 class Companion(_Table):
     """Something else that is due at the same place, by another clock."""
 
@@ -109,7 +100,6 @@ class Provision(_Table):
     report_contains: list[str] = Field(min_length=1)
     companions: list[Companion] = Field(default=[], alias="companion")
     ambiguities: list[str] = []
-    shown: list[ShownReading] = []
     storm: StormNumbers
     choices: list[Choice] = Field(default=[], alias="choice")
 
@@ -164,12 +154,10 @@ class StatePermitLayer(_Table):
 
 
 class Profile(_Table):
-    """A municipality's provisions."""
+    """A municipality's provisions. Its time zone stands in the registry."""
 
     municipality: str
     code: str
-    county: str
-    time_zone: str
     officer: str
     source: str
     disclaimer: str
@@ -178,27 +166,18 @@ class Profile(_Table):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Profile:
-        try:
-            localtime.zone(self.time_zone)
-        except InputError as error:
-            raise ValueError(f"time_zone: {error}") from None
         ids = [provision.id for provision in self.provisions]
         twice = sorted({each for each in ids if ids.count(each) > 1})
         if twice:
             raise ValueError(f"provision ids must be unique; written twice: {', '.join(twice)}")
         return self
 
-    @property
-    def zone(self) -> tzinfo:
-        return localtime.zone(self.time_zone)
-
     def provision(self, provision_id: str) -> Provision:
         """The provision of that id; KeyError if there is none."""
         return {each.id: each for each in self.provisions}[provision_id]
 
-    def in_force(self, kind: str, instant_us: int) -> list[Provision]:
-        """The provisions of a kind that are in force at an instant."""
-        day = localtime.day_of(instant_us, self.zone)
+    def in_force(self, kind: str, day: date) -> list[Provision]:
+        """The provisions of a kind that are in force on a local day."""
         return [each for each in self.provisions if each.kind == kind and each.in_force(day)]
 
 

@@ -313,8 +313,9 @@ def _numbers(registry: Registry, profiles: Mapping[str, Profile], datastream: st
     """What the code of the gauge's sites asks of a storm; None for a gauge that no site has."""
     for site in registry.sites_of_gauge(datastream, now_us):
         profile = profiles.get(registry.municipality(site.municipality).profile)
-        for provision in profile.in_force("storm_report", now_us) if profile else []:
-            return provision.storm_on(localtime.day_of(now_us, registry.zone(site.municipality)))
+        today = localtime.day_of(now_us, registry.zone(site.municipality))
+        for provision in profile.in_force(duty_book.KIND, today) if profile else []:
+            return provision.storm_on(today)
     return None
 
 
