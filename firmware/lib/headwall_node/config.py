@@ -39,7 +39,7 @@ SPEC = {
     "backoff_max_s": (int, 300, 2, 3600, "s"),
     "keepalive_s": (int, 60, 5, 1200, "s"),
     "report_s": (int, 900, 10, 86400, "s"),  # a rain gauge's "nothing fell"
-    "uplink_s": (int, 3600, 10, 86400, "s"),  # battery mode: how often to connect
+    "uplink_s": (int, 1500, 10, 86400, "s"),  # battery mode: how often to connect; twice it is under an hour
     "awake_max_s": (int, 120, 10, 1800, "s"),  # battery mode: longest time awake for one connection
     "watchdog_s": (int, 60, 10, 300, "s"),
     "sensors": ("list", None, 1, 4, ""),
