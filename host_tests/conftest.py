@@ -18,8 +18,8 @@ from headwall_board.certs import Authority, issue_server, make_ca
 from headwall_sim import parts
 from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, Broker, open_broker
 from headwall_sim.influx_server import InfluxServer
+from headwall_sim.mailbox import Mailbox
 from support.postgres_server import PostgresServer
-from support.smtp_server import SmtpServer
 
 REQUIRE_PARTS = os.environ.get("HEADWALL_REQUIRE_PARTS") == "1"
 #: part → tests that could not run for want of it
@@ -132,9 +132,8 @@ def chromium_path() -> Path:
 
 
 @pytest.fixture
-def smtp_server(tmp_path: Path, ca: Authority) -> Iterator[SmtpServer]:
-    """A real SMTP server for localhost with STARTTLS and AUTH; clients trust `ca.cert`."""
-    server = SmtpServer(issue_server(tmp_path, ca, ["localhost", "127.0.0.1"], NOT_BEFORE, NOT_AFTER, stem="smtp"))
-    server.start()
-    yield server
-    server.stop()
+def mailbox(tmp_path: Path, ca: Authority) -> Iterator[Mailbox]:
+    """A real SMTP server for localhost with STARTTLS and AUTH, running; clients trust `ca.cert`."""
+    certificate = issue_server(tmp_path, ca, ["localhost", "127.0.0.1"], NOT_BEFORE, NOT_AFTER, stem="smtp")
+    with Mailbox(tmp_path / "mails", certificate=certificate) as mailbox:
+        yield mailbox

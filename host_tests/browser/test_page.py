@@ -20,7 +20,6 @@ from support.mail_facts import (
     HOUR_US,
     MINUTE_US,
     SITES,
-    FakeTime,
     add_tips,
     duty,
     open_duty,
@@ -30,6 +29,7 @@ from support.mail_facts import (
     storm_tips,
     tell,
 )
+from support.set_clock import SetClock
 
 pytestmark = pytest.mark.chromium
 _FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -77,12 +77,12 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 
 @pytest.fixture
-def clock() -> FakeTime:
-    return FakeTime(CROSSING_US + 5 * MINUTE_US)
+def clock() -> SetClock:
+    return SetClock(CROSSING_US + 5 * MINUTE_US)
 
 
 @pytest.fixture
-def url(ledger: Ledger, clock: FakeTime) -> Iterator[str]:
+def url(ledger: Ledger, clock: SetClock) -> Iterator[str]:
     sites = [dict(SITES[0], name=f"Saw Mill North {ATTACK}"), SITES[1]]
     health = {"influx": f"not reachable {ATTACK}"}
     app = create_app(ledger, registry(sites), profiles(), clock, lambda: health)
@@ -158,7 +158,7 @@ def test_page_without_javascript_is_whole_and_comes_anew(chromium: Browser, url:
     context.close()
 
 
-def test_reload_shows_a_duty_overdue_and_then_closed(page: Page, url: str, ledger: Ledger, clock: FakeTime) -> None:
+def test_reload_shows_a_duty_overdue_and_then_closed(page: Page, url: str, ledger: Ledger, clock: SetClock) -> None:
     clock.now = CROSSING_US + 25 * HOUR_US
     page.goto(url)
     assert "open, overdue" in page.inner_text("#duties")

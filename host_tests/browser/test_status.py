@@ -19,7 +19,6 @@ from support.mail_facts import (
     GAUGE,
     HOUR_US,
     MINUTE_US,
-    FakeTime,
     add_tips,
     at,
     duty,
@@ -29,6 +28,7 @@ from support.mail_facts import (
     registry,
     storm_tips,
 )
+from support.set_clock import SetClock
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def health() -> dict[str, str]:
 @pytest.fixture
 def client(ledger: Ledger, health: dict[str, str]) -> Iterator[httpx.Client]:
     server = WebServer(
-        create_app(ledger, registry(), profiles(), FakeTime(CROSSING_US), lambda: health), "127.0.0.1", 0
+        create_app(ledger, registry(), profiles(), SetClock(CROSSING_US), lambda: health), "127.0.0.1", 0
     )
     server.start()
     with httpx.Client(base_url=server.url, timeout=30) as client:
@@ -172,7 +172,7 @@ def test_duty_without_readings_has_no_picture(ledger: Ledger, client: httpx.Clie
 
 
 def test_server_starts_stops_and_starts_again(ledger: Ledger) -> None:
-    app = create_app(ledger, registry(), profiles(), FakeTime(CROSSING_US), dict)
+    app = create_app(ledger, registry(), profiles(), SetClock(CROSSING_US), dict)
     for _ in range(2):
         server = WebServer(app, "127.0.0.1", 0)
         server.start()
@@ -185,7 +185,7 @@ def test_server_starts_stops_and_starts_again(ledger: Ledger) -> None:
 
 
 def test_port_in_use_is_said_with_the_setting(ledger: Ledger) -> None:
-    app = create_app(ledger, registry(), profiles(), FakeTime(CROSSING_US), dict)
+    app = create_app(ledger, registry(), profiles(), SetClock(CROSSING_US), dict)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(WebServerError, match=r"web\.port"):

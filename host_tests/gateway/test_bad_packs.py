@@ -16,7 +16,8 @@ from headwall.settings import IngestSettings
 from headwall.wire.contract import topic
 from support.bad_packs import FIRST, REFUSED, without
 from support.bad_packs import pack as spelled
-from support.fleet import MACS, T0, FixedClock, message, pack, registry
+from support.fleet import MACS, T0, message, pack, registry
+from support.set_clock import SetClock
 
 LEVEL = f"urn:dev:mac:{MACS['gauge-a']}:barrel.level"
 RAW = {**without("bu", "bt", "t", "v", "s"), "bn": f"urn:dev:mac:{MACS['gauge-a']}:raw", "vd": "AAEC"}
@@ -49,7 +50,7 @@ def ledger() -> Iterator[Ledger]:
 
 @pytest.fixture
 def intake(ledger: Ledger) -> Intake:
-    return Intake(ledger, registry(), IngestSettings(oldest="2019-01-01"), FixedClock())
+    return Intake(ledger, registry(), IngestSettings(oldest="2019-01-01"), SetClock(T0))
 
 
 def test_there_are_at_least_forty_ways_to_be_wrong() -> None:

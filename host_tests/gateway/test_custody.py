@@ -18,7 +18,8 @@ from headwall.settings import IngestSettings
 from headwall.wire.contract import contract
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fleet import JID, MACS, FixedClock, message, pack, registry, state
+from support.fleet import JID, MACS, T0, message, pack, registry, state
+from support.set_clock import SetClock
 
 OTHER = "ffeeddccbbaa0099"
 
@@ -31,7 +32,7 @@ def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
 
 
 def intake_of(ledger: Ledger) -> Intake:
-    return Intake(ledger, registry(), IngestSettings(), FixedClock())
+    return Intake(ledger, registry(), IngestSettings(), SetClock(T0))
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ def test_custody_of_a_node_with_two_journals_is_said_for_each(intake: Intake) ->
 
 
 def test_custody_is_never_given_to_an_unclaimed_node(ledger: Ledger) -> None:
-    intake = Intake(ledger, registry("gauge-b"), IngestSettings(), FixedClock())
+    intake = Intake(ledger, registry("gauge-b"), IngestSettings(), SetClock(T0))
     outcome = intake.store([message(state(next=3), "state"), message(pack(1, 2))])
     assert outcome.custody == []
     assert [letter.reason for letter in outcome.letters] == ["unknown_node"]

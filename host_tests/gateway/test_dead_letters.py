@@ -18,7 +18,8 @@ from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry, load_registry
 from headwall.settings import IngestSettings
 from support import desk as desks
-from support.fleet import JID, MACS, T0, FixedClock, message, pack, registry, registry_toml, state
+from support.fleet import JID, MACS, T0, message, pack, registry, registry_toml, state
+from support.set_clock import SetClock
 
 LEVEL = f"urn:dev:mac:{MACS['gauge-a']}:tank.level"
 
@@ -31,7 +32,7 @@ def ledger() -> Iterator[Ledger]:
 
 
 def intake(ledger: Ledger, known: Registry) -> Intake:
-    return Intake(ledger, known, IngestSettings(), FixedClock(T0 + 3600_000_000))
+    return Intake(ledger, known, IngestSettings(), SetClock(T0 + 3600_000_000))
 
 
 def letters(ledger: Ledger, state: str | None = "open") -> list[DeadLetter]:

@@ -13,7 +13,8 @@ from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.reads import Reading, readings_after
 from headwall.settings import IngestSettings
-from support.fleet import BOOT, JID, MACS, T0, FixedClock, message, pack, registry, state
+from support.fleet import BOOT, JID, MACS, T0, message, pack, registry, state
+from support.set_clock import SetClock
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
@@ -25,7 +26,7 @@ def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
 
 @pytest.fixture
 def intake(ledger: Ledger) -> Intake:
-    return Intake(ledger, registry(), IngestSettings(), FixedClock())
+    return Intake(ledger, registry(), IngestSettings(), SetClock(T0))
 
 
 def everything(ledger: Ledger) -> list[Reading]:
@@ -46,7 +47,7 @@ def test_store_a_pack_keeps_value_time_number_and_running_count(ledger: Ledger, 
 
 def test_store_the_same_pack_three_times_with_a_restart_between_counts_once(ledger: Ledger) -> None:
     for _ in range(3):
-        outcome = Intake(ledger, registry(), IngestSettings(), FixedClock()).store([message(pack(1, 5))])
+        outcome = Intake(ledger, registry(), IngestSettings(), SetClock(T0)).store([message(pack(1, 5))])
     assert outcome.duplicates == 5
     assert len(everything(ledger)) == 5
 
@@ -110,7 +111,7 @@ def test_store_flags_not_evaluated_what_can_be(ledger: Ledger, intake: Intake, l
 
 def test_store_flags_fail_what_a_quantity_cannot_be(ledger: Ledger) -> None:
     streams = {"outfall.ph": "ph", "air.humidity": "humidity", "air.temperature": "temperature"}
-    intake = Intake(ledger, registry("gauge-a", streams=streams), IngestSettings(), FixedClock())
+    intake = Intake(ledger, registry("gauge-a", streams=streams), IngestSettings(), SetClock(T0))
     sent = [("outfall.ph", "pH", 14.5, 4), ("air.humidity", "%RH", 55, 2), ("air.temperature", "Cel", -300, 4)]
     for seq, (name, unit, value, _) in enumerate(sent, 1):
         intake.store([message(pack(seq, bn=f"urn:dev:mac:{MACS['gauge-a']}:{name}", bu=unit, v=value))])
@@ -135,7 +136,7 @@ def test_store_a_pack_of_another_board_under_this_name_is_refused(ledger: Ledger
 
 
 def test_store_a_datastream_of_another_time_goes_alone_to_the_dead_letters(ledger: Ledger) -> None:
-    intake = Intake(ledger, registry(since="2026-06-08"), IngestSettings(), FixedClock())
+    intake = Intake(ledger, registry(since="2026-06-08"), IngestSettings(), SetClock(T0))
     before = 1_780_000_000  # 2026-05-28
     outcome = intake.store([message(pack(1, t=before, bt=0)), message(pack(2))])
     assert [(letter.reason, letter.seq) for letter in outcome.letters] == [("unknown_datastream", 1)]
@@ -151,13 +152,13 @@ def test_state_is_kept_and_an_offline_will_leaves_what_the_node_said(ledger: Led
 
 
 def test_state_retained_online_of_a_dead_node_does_not_make_it_heard_anew(ledger: Ledger) -> None:
-    clock = FixedClock()
+    clock = SetClock(T0)
     intake = Intake(ledger, registry(), IngestSettings(), clock)
     online = state(next=5)
     intake.store([message(online, "state"), message(pack(1, 4))])
     hour = 3600_000_000
-    clock.at_us += 3 * hour
-    intake.store([message(online, "state", at_us=clock.at_us, retain=True)])  # the gateway was restarted
+    clock.now += 3 * hour
+    intake.store([message(online, "state", at_us=clock.now, retain=True)])  # the gateway was restarted
     with ledger.read() as conn:
         row = conn.execute(sa.select(schema.node_states)).one()
     assert (row.received_us, row.last_data_us) == (T0, T0)
@@ -193,7 +194,7 @@ def test_store_that_the_ledger_refuses_leaves_nothing_of_the_batch(ledger: Ledge
 
 def test_oldest_that_is_no_date_is_named(ledger: Ledger) -> None:
     with pytest.raises(ConfigurationError, match=r"ingest\.oldest"):
-        Intake(ledger, registry(), IngestSettings(oldest="last year"), FixedClock())
+        Intake(ledger, registry(), IngestSettings(oldest="last year"), SetClock(T0))
 
 
 def test_conflicts_of_several_records_each_become_a_dead_letter_of_one_record(intake: Intake) -> None:

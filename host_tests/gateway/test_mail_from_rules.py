@@ -12,12 +12,12 @@ from headwall.ledger.ledger import Ledger
 from headwall.notify.mailer import Mailer
 from headwall.rules.engine import RuleEngine
 from headwall.settings import NotifySettings
-from headwall_board.certs import Authority, issue_server
-from headwall_sim.broker import NOT_AFTER, NOT_BEFORE
+from headwall_board.certs import Authority
 from headwall_sim.mailbox import Mailbox
 from support import mail_facts
-from support.mail_facts import CROSSING_US, HOUR_US, MINUTE_US, ZONE, FakeTime, open_ledger, storm_tips
+from support.mail_facts import CROSSING_US, HOUR_US, MINUTE_US, ZONE, open_ledger, storm_tips
 from support.readings import tip
+from support.set_clock import SetClock
 from support.smtp_rig import settings_for
 
 
@@ -27,7 +27,7 @@ class Gateway:
     def __init__(self, folder: Path, mailbox: Mailbox, ca: Authority) -> None:
         self.mailbox = mailbox
         self.ledger: Ledger = open_ledger(folder)
-        self.clock = FakeTime(CROSSING_US - 24 * HOUR_US)
+        self.clock = SetClock(CROSSING_US - 24 * HOUR_US)
         common = self.ledger, mail_facts.registry(), mail_facts.profiles(), self.clock
         self.rules = RuleEngine(*common)
         self.mailer = Mailer(settings_for(mailbox, ca), NotifySettings(), *common)
@@ -58,12 +58,10 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(tmp_path: Path, ca: Authority) -> Iterator[Gateway]:
-    certificate = issue_server(tmp_path, ca, ["127.0.0.1"], NOT_BEFORE, NOT_AFTER)
-    with Mailbox(tmp_path / "mails", certificate=certificate) as mailbox:
-        gateway = Gateway(tmp_path, mailbox, ca)
-        yield gateway
-        gateway.ledger.close()
+def gateway(tmp_path: Path, mailbox: Mailbox, ca: Authority) -> Iterator[Gateway]:
+    gateway = Gateway(tmp_path, mailbox, ca)
+    yield gateway
+    gateway.ledger.close()
 
 
 def test_fiftieth_tip_mails_the_officer_once_and_the_fifty_first_does_not(gateway: Gateway) -> None:

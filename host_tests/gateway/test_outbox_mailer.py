@@ -23,11 +23,11 @@ from headwall.registry import Registry
 from headwall.rules.facts import GaugeSilent, NearThreshold, StormDuty, to_body
 from headwall.settings import NotifySettings, SmtpSettings
 from headwall.web.status import build_status
-from headwall_board.certs import Authority, issue_server
-from headwall_sim.broker import NOT_AFTER, NOT_BEFORE
+from headwall_board.certs import Authority
 from headwall_sim.mailbox import Mailbox, call_before_reply, drop_before_reply, refuse
 from support import mail_facts
-from support.mail_facts import CROSSING_US, HOUR_US, MINUTE_US, FakeTime, at, duty, open_ledger, site, storm, tell
+from support.mail_facts import CROSSING_US, HOUR_US, MINUTE_US, at, duty, open_ledger, site, storm, tell
+from support.set_clock import SetClock
 from support.smtp_rig import mute_server, settings_for
 
 
@@ -38,7 +38,7 @@ class Rig:
         self.mailbox = mailbox
         self.smtp: SmtpSettings = settings_for(mailbox, ca)
         self.notify = NotifySettings()
-        self.clock = FakeTime(CROSSING_US)
+        self.clock = SetClock(CROSSING_US)
         self.registry: Registry = mail_facts.registry()
         self.ledger = open_ledger(folder)
         self.url = f"sqlite:///{folder / 'ledger.db'}"
@@ -74,12 +74,10 @@ class Rig:
 
 
 @pytest.fixture
-def rig(tmp_path: Path, ca: Authority) -> Iterator[Rig]:
-    certificate = issue_server(tmp_path, ca, ["127.0.0.1"], NOT_BEFORE, NOT_AFTER)
-    with Mailbox(tmp_path / "mails", certificate=certificate) as mailbox:
-        rig = Rig(tmp_path, mailbox, ca)
-        yield rig
-        rig.ledger.close()
+def rig(tmp_path: Path, mailbox: Mailbox, ca: Authority) -> Iterator[Rig]:
+    rig = Rig(tmp_path, mailbox, ca)
+    yield rig
+    rig.ledger.close()
 
 
 def silent(gauge: str = mail_facts.GAUGE) -> GaugeSilent:

@@ -23,11 +23,11 @@ from headwall.rules.engine import RuleEngine
 from headwall_board.certs import issue_server
 from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, open_broker
 from headwall_sim.influx_server import InfluxServer
+from headwall_sim.mailbox import Mailbox
 from headwall_sim.server_process import free_port
 from headwall_sim.storms import type_iii_tips
 
 from support.readings import append, tip
-from support.smtp_server import SmtpServer
 
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLES = CHECKOUT / "docs" / "examples"
@@ -88,9 +88,8 @@ class DocsHouse:
             stack.callback(broker.stop)
             broker.start()
             names = ["localhost", "127.0.0.1"]
-            smtp = SmtpServer(issue_server(self.folder / "smtp", broker.ca, names, NOT_BEFORE, NOT_AFTER))
-            stack.callback(smtp.stop)
-            smtp.start()
+            certificate = issue_server(self.folder / "smtp", broker.ca, names, NOT_BEFORE, NOT_AFTER)
+            smtp = stack.enter_context(Mailbox(self.folder / "mails", certificate=certificate))
             influx = stack.enter_context(InfluxServer(self.folder / "influx"))
             influx.make_bucket("readings")
             ports = {8883: broker.port_5, 587: smtp.port, 8080: free_port()}

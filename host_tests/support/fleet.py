@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tomllib
 from typing import Any
@@ -18,23 +17,6 @@ JID = "00112233445566aa"
 BOOT = "00c0ffee"
 NONCE = "0123456789abcdef"
 MACS = {"gauge-a": "240ac4000001", "gauge-b": "240ac4000002"}
-
-
-class FixedClock:
-    """A clock that stands where the test puts it."""
-
-    def __init__(self, now_us: int = T0) -> None:
-        self.at_us = now_us
-
-    def now_us(self) -> int:
-        return self.at_us
-
-    def wait(self, wake: Any, until_us: int | None) -> bool:  # noqa: ARG002 - time does not pass
-        found: bool = wake.wait(0)
-        return found
-
-    def busy(self, what: str) -> Any:  # noqa: ARG002
-        return contextlib.nullcontext()
 
 
 def registry(*nodes: str, streams: dict[str, str] | None = None, since: str = "2026-01-01") -> Registry:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,25 +30,6 @@ GAUGE = "gauge-a/rain.tips"
 def at(text: str) -> int:
     """The instant of a local time of 2026, e.g. at("06-10 15:42")."""
     return to_us(datetime.fromisoformat(f"2026-{text}").replace(tzinfo=ZONE))
-
-
-class FakeTime:
-    """A clock that stands still until it is set."""
-
-    def __init__(self, now_us: int) -> None:
-        self.now = now_us
-
-    def now_us(self) -> int:
-        return self.now
-
-    def wait(self, wake: threading.Event, until_us: int | None) -> bool:
-        if until_us is not None and until_us <= self.now:
-            return wake.is_set()
-        return wake.wait(30)
-
-    @contextmanager
-    def busy(self, what: str) -> Iterator[None]:  # noqa: ARG002
-        yield
 
 
 PEOPLE: list[dict[str, Any]] = [

@@ -11,9 +11,10 @@ from headwall.ledger.ledger import Ledger
 from headwall.notify.mailer import Mailer
 from headwall.settings import NotifySettings, SmtpSettings
 
-from support.mail_facts import FakeTime, profiles, registry
+from support.mail_facts import profiles, registry
+from support.set_clock import SetClock
 
 if __name__ == "__main__":
     url, smtp, now = sys.argv[1:]
     settings = SmtpSettings.model_validate_json(smtp)
-    Mailer(settings, NotifySettings(), Ledger.open(url), registry(), profiles(), FakeTime(int(now))).step()
+    Mailer(settings, NotifySettings(), Ledger.open(url), registry(), profiles(), SetClock(int(now))).step()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from headwall.clock import BusyContext, to_us
+from headwall.clock import to_us
 from headwall.law.profile import load_profile
 from headwall.ledger import schema
 from headwall.ledger.append import NewReading, append_readings
@@ -20,6 +18,8 @@ from headwall.rules import duties
 from headwall.rules.engine import RuleEngine
 from headwall.rules.facts import Fact, from_body
 from headwall.settings import RulesSettings
+
+from support.set_clock import SetClock
 
 MINUTE = 60_000_000
 HOUR = 60 * MINUTE
@@ -76,22 +76,6 @@ gauges = [{{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01
 {more}
 """
 ACTIVE = '[{ status = "active", from = 2020-01-01, by = "Olive Officer" }]'
-
-
-class SetClock:
-    """A clock that stands until the test moves it."""
-
-    def __init__(self, now_us: int) -> None:
-        self.now = now_us
-
-    def now_us(self) -> int:
-        return self.now
-
-    def wait(self, wake: threading.Event, until_us: int | None) -> bool:
-        return wake.wait(0.01) or (until_us is None or until_us > self.now)
-
-    def busy(self, what: str) -> BusyContext:  # noqa: ARG002
-        return nullcontext()
 
 
 def at(text: str) -> int:

@@ -22,9 +22,9 @@ from headwall.rules import log_book
 from headwall_board.certs import Authority, issue_server
 from headwall_sim.broker import Account, Broker, open_broker
 from headwall_sim.influx_server import InfluxServer
+from headwall_sim.mailbox import Mailbox, refuse
 from paho.mqtt.enums import CallbackAPIVersion
 from support.readings import append, tip
-from support.smtp_server import SmtpServer
 
 HEADWALL = Path(sys.executable).with_name("headwall")
 GATEWAY = Account("headwall-gateway", "gateway secret", "gateway")
@@ -47,7 +47,7 @@ roles = [{ role = "operator", from = 2024-01-01 }]
 class Site:
     """A folder with a configuration in which everything works, until a test changes it."""
 
-    def __init__(self, folder: Path, broker: Broker, smtp: SmtpServer) -> None:
+    def __init__(self, folder: Path, broker: Broker, smtp: Mailbox) -> None:
         self.folder = folder
         folder.mkdir()
         ca = str(broker.ca.cert)
@@ -91,8 +91,8 @@ def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
 
 
 @pytest.fixture
-def site(tmp_path: Path, broker: Broker, smtp_server: SmtpServer) -> Site:
-    return Site(tmp_path / "site", broker, smtp_server)
+def site(tmp_path: Path, broker: Broker, mailbox: Mailbox) -> Site:
+    return Site(tmp_path / "site", broker, mailbox)
 
 
 @pytest.fixture
@@ -139,10 +139,10 @@ def test_failure_exits_1_with_part_fault_and_remedy(site: Site) -> None:
     assert run.stdout.splitlines()[-1] == "1 of 12 trials failed"
 
 
-def test_test_mail_reaches_the_operator(site: Site, smtp_server: SmtpServer) -> None:
+def test_test_mail_reaches_the_operator(site: Site, mailbox: Mailbox) -> None:
     assert site.failing(mail=True) == {}
-    (mail,) = smtp_server.mails
-    assert (mail["To"], mail["Subject"]) == ("op@example.org", "Headwall: test mail")
+    (mail,) = mailbox.mails()
+    assert (mail.message["To"], mail.message["Subject"]) == ("op@example.org", "Headwall: test mail")
 
 
 def test_test_mail_without_an_operator_fails(site: Site) -> None:
@@ -150,8 +150,8 @@ def test_test_mail_without_an_operator_fails(site: Site) -> None:
     assert "no operator" in site.failing(mail=True)["test mail"]
 
 
-def test_refused_test_mail_fails_with_the_answer(site: Site, smtp_server: SmtpServer) -> None:
-    smtp_server.answers.append("554 not today")
+def test_refused_test_mail_fails_with_the_answer(site: Site, mailbox: Mailbox) -> None:
+    mailbox.then(refuse("554 not today"))
     assert "554 not today" in site.failing(mail=True)["test mail"]
 
 
@@ -180,8 +180,8 @@ def test_unknown_host_is_named(site: Site) -> None:
     assert "mqtt.host" in site.failing()["broker address"]
 
 
-def test_port_without_tls_is_named(site: Site, smtp_server: SmtpServer) -> None:
-    site.sections["mqtt"]["port"] = smtp_server.port
+def test_port_without_tls_is_named(site: Site, mailbox: Mailbox) -> None:
+    site.sections["mqtt"]["port"] = mailbox.port
     assert "TLS listener" in site.failing()["broker TLS"]
 
 
