@@ -60,6 +60,7 @@ class NotifySettings(_Section):
     digest_at: str = Field(default="07:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d$")  # local time of the municipality
     group_s: float = Field(default=900, ge=0)  # after a mail, further facts to the same person wait for each other
     late_after_min: float = Field(default=60, gt=0)  # a duty learned later than this after its crossing says so
+    late_settle_s: float = Field(default=10, ge=0)  # such a duty waits so long for the rest of the board's backlog
     public_url: str = "http://127.0.0.1:8080"
 
     @property

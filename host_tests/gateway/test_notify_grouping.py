@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from headwall.law.localtime import HOUR_US, short
 from headwall.notify.compose import digest_instant
-from headwall.notify.grouping import plan
+from headwall.notify.grouping import plan, settled
 from headwall.notify.outbox import Waiting
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,3 +108,21 @@ def test_there_is_one_digest_a_day_all_year(start: int, hour: int, minute: int) 
     second = digest_instant(first, f"{hour:02}:{minute:02}", zone)
     assert start < first <= start + 25 * HOUR_US
     assert 22 * HOUR_US <= second - first <= 26 * HOUR_US
+
+
+def duty(number: int, crossing_us: int, learned_us: int, person: str = "ruth") -> Waiting:
+    body = {"type": "storm_duty", "crossing_us": crossing_us, "learned_us": learned_us}
+    return Waiting(number, f"duty/{number}/1", person, "now", body, learned_us)
+
+
+def test_a_duty_out_of_a_backlog_waits_for_the_rest_of_it_and_notices_wait_with_it() -> None:
+    learned_us, settle_us = 2 * HOUR_US, 10_000_000
+    rows = [duty(1, 0, learned_us), row(2, learned_us), row(3, learned_us, "sam")]
+    assert settled(rows, learned_us + 1, HOUR_US, settle_us) == ([rows[2]], learned_us + settle_us)
+    assert settled(rows, learned_us + settle_us, HOUR_US, settle_us) == (rows, None)
+
+
+def test_a_duty_learned_in_time_waits_for_no_late_one() -> None:
+    learned_us = 2 * HOUR_US
+    rows = [duty(1, 0, learned_us), duty(2, learned_us - 1, learned_us)]
+    assert settled(rows, learned_us + 1, HOUR_US, 10_000_000)[0] == [rows[1]]

@@ -54,6 +54,39 @@ def plan(
     return Plan(batches, min(later, default=None))
 
 
+def settled(
+    rows: Sequence[Waiting], now_us: int, late_after_us: int, settle_us: int
+) -> tuple[list[Waiting], int | None]:
+    """Rows that may go now, and when the first of the others may (None: no others).
+
+    A duty that is learned late comes out of a board's backlog, whose rest is seconds behind: told at once, it would
+    speak of missing data that is just arriving. Notices to the same person wait with it; a duty learned in time
+    waits for nothing.
+    """
+    ready, later = [], []
+    for group in _by_person(rows).values():
+        settles = {row.id: _settles_us(row, late_after_us, settle_us) for row in group}
+        unsettled = [instant for instant in settles.values() if instant > now_us]
+        timely = any(_is_duty(row) and settles[row.id] <= now_us for row in group)
+        held = [row for row in group if settles[row.id] > now_us or (unsettled and not timely)]
+        ready += [row for row in group if row not in held]
+        later += unsettled
+    return ready, min(later, default=None)
+
+
+def _settles_us(row: Waiting, late_after_us: int, settle_us: int) -> int:
+    """When no more of the backlog that a late duty came from is to be waited for; 0 for everything else."""
+    if not _is_duty(row):
+        return 0
+    learned_us: int = row.body.get("learned_us", 0)  # a row that is no fact fails when it is composed, not here
+    late = learned_us - row.body.get("crossing_us", learned_us) > late_after_us
+    return learned_us + settle_us if late else 0
+
+
+def _is_duty(row: Waiting) -> bool:
+    return row.body.get("type") == "storm_duty"  # the tag of rules.facts.StormDuty
+
+
 def _by_person(rows: Sequence[Waiting]) -> dict[tuple[str, bool], list[Waiting]]:
     groups: dict[tuple[str, bool], list[Waiting]] = defaultdict(list)
     for row in rows:

@@ -12,7 +12,7 @@ from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger
 from headwall.notify import outbox
 from headwall.notify.compose import Composer
-from headwall.notify.grouping import Batch, plan
+from headwall.notify.grouping import Batch, plan, settled
 from headwall.notify.smtp import Outcome, SmtpSender, SmtpUnavailableError
 from headwall.pulse import Pulse
 from headwall.registry import Registry
@@ -126,15 +126,15 @@ class Mailer:
     def _compose_due(self) -> int | None:
         now_us = self._clock.now_us()
         with self._ledger.read() as conn:
-            rows = outbox.waiting(conn)
-            last_urgent = outbox.last_urgent_us(conn, {row.person for row in rows}) if rows else {}
+            waiting = outbox.waiting(conn)
+            last_urgent = outbox.last_urgent_us(conn, {row.person for row in waiting}) if waiting else {}
+        settle_us = round(self._notify.late_settle_s * 1e6)
+        rows, settled_us = settled(waiting, now_us, self._notify.late_after_us, settle_us)
         found = plan(rows, last_urgent, now_us, round(self._notify.group_s * 1e6), self._composer.digest_after)
         self._fault = None
         results = [self._compose(batch, now_us) for batch in found.batches]
-        if not all(results):
-            soon_us = now_us + _AFTER_FAULT_US
-            return soon_us if found.next_us is None else min(soon_us, found.next_us)
-        return found.next_us
+        soon_us = None if all(results) else now_us + _AFTER_FAULT_US
+        return min((instant for instant in (soon_us, settled_us, found.next_us) if instant is not None), default=None)
 
     def _compose(self, batch: Batch, now_us: int) -> bool:
         """Compose and queue one mail. One that cannot be composed is said and must not hold up the others."""

@@ -162,7 +162,7 @@ class SmtpSender:
         return Outcome("sent")
 
     def _judged(self, code: int, text: bytes | str) -> Outcome:
-        return Outcome("refused" if code >= 500 else "later", f"{self._where} answered {_said(code, text)}")
+        return Outcome("refused" if 500 <= code < 600 else "later", f"{self._where} answered {_said(code, text)}")
 
     def _reset(self, code: int) -> None:
         """Make the connection ready for the next mail; 421 means that the server is closing it."""
