@@ -119,10 +119,16 @@ class Intake:
             letter = conflict_letter(reading, *batch.origins[index])
             batch.letters.append(letter)
             batch.faults[reading.node, "identity_conflict"] = letter.detail
+        left_out = nodes.note_unclaimed(conn, batch.unclaimed, now_us)
+        if left_out:
+            batch.letters = [letter for letter in batch.letters if letter.node not in left_out]
+            batch.faults["gateway", "too_many_unclaimed"] = (
+                f"more than {nodes.MOST_UNCLAIMED} nodes that the registry does not know, such as {min(left_out)}; "
+                "who has accounts at the broker, and does its access list hold?"
+            )
         dead_letters.keep(conn, batch.letters)
         said = nodes.hear(self._ledger, conn, self._sorter, batch)
         nodes.note_data(conn, batch.heard_us)
-        nodes.note_unclaimed(conn, batch.unclaimed, now_us)
         through = settle(conn, batch.numbers, said, now_us)
         custody = _custody(conn, through)
         return Outcome(stored.stored, stored.duplicates, batch.letters, custody, batch.faults)

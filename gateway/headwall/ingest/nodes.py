@@ -14,6 +14,9 @@ from headwall.ledger.ledger import Ledger
 from headwall.ledger.resolve import add_anchor
 from headwall.wire.state import NodeState
 
+#: unknown nodes that are listed; with an account each at the broker there can be no more than accounts
+MOST_UNCLAIMED = 1_000
+
 
 class Address(msgspec.Struct, frozen=True):
     """What a custody message must echo so that the node heeds it."""
@@ -59,15 +62,30 @@ def note_data(conn: sa.Connection, heard_us: dict[str, int]) -> None:
             )
 
 
-def note_unclaimed(conn: sa.Connection, unclaimed: dict[str, dict[str, object]], now_us: int) -> None:
-    """List nodes that the registry does not know; they get no custody and so keep what they hold."""
+def note_unclaimed(conn: sa.Connection, unclaimed: dict[str, dict[str, object]], now_us: int) -> set[str]:
+    """List nodes that the registry does not know; they get no custody and so keep what they hold.
+
+    Returns:
+        those that are one too many to be listed.
+    """
+    if not unclaimed:
+        return set()
     table = schema.node_states
+    listed = sa.select(sa.func.count()).where(table.c.status == "unclaimed")
+    room = MOST_UNCLAIMED - conn.execute(listed).scalar_one()
+    left_out = set()
     for node, body in sorted(unclaimed.items()):
         heard: dict[str, object] = {"status": "unclaimed", "received_us": now_us, "boot": None, "nonce": None}
         if body:
             heard["body"] = body
-        if conn.execute(table.update().where(table.c.node == node).values(heard)).rowcount == 0:
-            conn.execute(table.insert().values({"node": node, "body": body, **heard}))
+        if conn.execute(table.update().where(table.c.node == node).values(heard)).rowcount:
+            continue
+        if room <= 0:
+            left_out.add(node)
+            continue
+        conn.execute(table.insert().values({"node": node, "body": body, **heard}))
+        room -= 1
+    return left_out
 
 
 def addresses(conn: sa.Connection, nodes: Iterable[str]) -> dict[str, Address]:

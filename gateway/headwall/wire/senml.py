@@ -17,7 +17,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from headwall.wire.contract import NULL_REASONS, PACK_BYTES, PACK_RECORDS, UNIT_OF, contract
+from headwall.wire.contract import NULL_REASONS, PACK_BYTES, PACK_RECORDS, SEQ_LIMIT, UNIT_OF, contract
 from headwall.wire.errors import PackError
 
 #: RFC 8428 section 4.5.3: smaller times are relative to now
@@ -223,7 +223,7 @@ def _identity(items: list[_Item]) -> tuple[str, int]:
     first = items[0]
     if first.jid is UNSET or first.seq is UNSET:
         raise PackError("missing_identity", "the first record needs jid and seq")
-    if not _HEX16.fullmatch(first.jid) or not 0 <= first.seq < _INTEGERS:
+    if not _HEX16.fullmatch(first.jid) or not 0 <= first.seq < SEQ_LIMIT:
         raise PackError(
             "bad_identity", f"jid {first.jid[:40]!r} with seq {first.seq}; wanted 16 hex digits and a number"
         )

@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
-from headwall.wire.contract import PACK_BYTES, contract
+from headwall.wire.contract import PACK_BYTES, SEQ_LIMIT, contract
 from headwall.wire.errors import StateError
 
 _HEX8 = re.compile(r"[0-9a-f]{8}")
 _HEX16 = re.compile(r"[0-9a-f]{16}")
-#: no journal nor uptime reaches it, and every JSON parser holds it exactly
+#: no uptime nor time reaches it, and every JSON parser holds it exactly
 _LIMIT = 2**53
+
+_MOST_JOURNALS = 16
 
 
 class JournalState(msgspec.Struct, frozen=True):
@@ -97,8 +99,10 @@ def _check(message: _Message, anchors: list[Anchor]) -> None:
         raise StateError("bad_state", f"boot {message.boot!r} is not 8 hex digits")
     if not _HEX16.fullmatch(message.nonce or ""):
         raise StateError("bad_state", f"nonce {message.nonce!r} is not 16 hex digits")
+    if len(message.journals) > _MOST_JOURNALS:
+        raise StateError("bad_state", f"{len(message.journals)} journals; a node holds at most {_MOST_JOURNALS}")
     for journal in message.journals:
-        if not _HEX16.fullmatch(journal.jid) or not 0 <= journal.floor <= journal.next < _LIMIT:
+        if not _HEX16.fullmatch(journal.jid) or not 0 <= journal.floor <= journal.next < SEQ_LIMIT:
             raise StateError("bad_state", f"journal {journal.jid!r} with floor {journal.floor}, next {journal.next}")
     for anchor in anchors:
         if not _HEX8.fullmatch(anchor.boot) or not (0 <= anchor.uptime_ms < _LIMIT and 0 <= anchor.time_ms < _LIMIT):
