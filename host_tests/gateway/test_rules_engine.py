@@ -12,7 +12,7 @@ from headwall.hydrology.intensity import MINUTE_US, peak_mm_h
 from headwall.rules.engine import CURSOR
 from headwall.rules.rain_line import Peak
 from headwall.units import Depth
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.rules_house import HOUR, MINUTE, House, at, make_registry
 
@@ -91,6 +91,9 @@ def test_an_empty_step_leaves_the_ledger_as_it_is(tmp_path: Path) -> None:
 
 
 @settings(deadline=None)
+@example(
+    gaps=[0, 1, 900, 0], looks=[False, False, True, False]
+)  # the newest tip shares its instant with one seen before
 @given(
     gaps=st.lists(st.integers(0, 900), min_size=1, max_size=60),
     looks=st.lists(st.booleans(), min_size=60, max_size=60),

@@ -29,8 +29,8 @@ class Numbers:
 class Peak:
     """The greatest amount in 15 minutes of one storm, kept up to date as the storm grows.
 
-    A window that ends after the rain known before begins less than its length before that; so only the rain from
-    there on is looked at again.
+    New rain is spread back to the instant of rain before it. Only windows that reach beyond that instant change, and
+    they begin less than their length before it; so only the rain from there on is looked at again.
     """
 
     def __init__(self) -> None:
@@ -44,14 +44,20 @@ class Peak:
     def amount(self) -> Fraction | None:
         """In tips; None for a storm shorter than 15 minutes."""
         if self._seen < len(self._rain):
-            first = 0
-            if self._amount is not None:
-                edge_us = self._rain[self._seen - 1][0] - _PEAK_US
-                first = max(bisect_right(self._rain, edge_us, key=lambda each: each[0]) - 1, 0)
-            newest = peak_amount(spread(self._rain[first:]), _PEAK_US)
+            newest = peak_amount(spread(self._rain[self._first_that_matters() :]), _PEAK_US)
             self._amount = max((each for each in (self._amount, newest) if each is not None), default=None)
             self._seen = len(self._rain)
         return self._amount
+
+    def _first_that_matters(self) -> int:
+        new_us = self._rain[self._seen][0]
+        before = (
+            bisect_left(self._rain, new_us, key=lambda each: each[0]) - 1
+        )  # rain of the same instant is spread with it
+        if self._amount is None or before < 0:
+            return 0
+        edge_us = self._rain[before][0] - _PEAK_US
+        return max(bisect_right(self._rain, edge_us, key=lambda each: each[0]) - 1, 0)
 
 
 @dataclass(frozen=True)
