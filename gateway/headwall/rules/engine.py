@@ -24,6 +24,7 @@ from headwall.pulse import Pulse
 from headwall.registry import Registry
 from headwall.rules.base import Rule, Step, Stretch
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
+from headwall.rules.lost_tips import LostTipsRule
 from headwall.rules.node_faults import NodeFaultRule, Report
 from headwall.rules.rain import RainReading, Windows, valid
 from headwall.rules.storm import StormReportRule
@@ -65,6 +66,7 @@ class RuleEngine:
         self._rules: list[Rule] = [
             GaugeSilentRule(registry, silent, clock.now_us()),  # before the storms, whose gaps it makes known
             StormReportRule(registry, profiles, silent, historical_us),
+            LostTipsRule(ledger, self._faults),  # whose reports the next one tells
             self._faults,
         ]
         self._gauges = {
