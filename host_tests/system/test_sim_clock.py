@@ -64,6 +64,18 @@ def test_waits_of_two_processes_end_in_the_order_of_their_instants(clock: SimClo
     assert _START + 2 * _HOUR <= log[0] < _START + 3 * _HOUR
 
 
+def test_wait_that_slept_through_a_jump_ends_on_time_though_its_process_is_busy(
+    clock: SimClock, tmp_path: Path
+) -> None:
+    remote = _remote(tmp_path)
+    log: list[int] = []
+    thread = _waiter(remote, _START + _HOUR, log)
+    clock.run_until(_START + _HOUR - 200_000)
+    with remote.busy("a commit"):
+        thread.join(20)
+        assert len(log) == 1
+
+
 def test_busy_process_holds_the_clock(clock: SimClock, tmp_path: Path) -> None:
     remote = _remote(tmp_path)
     done = threading.Event()

@@ -227,11 +227,14 @@ class ClockClient:
             self._rouse()
 
     def _rouse(self) -> None:
-        """Make every thread whose time has come look at the clock again."""
+        """Make every thread that waits for an instant look at the clock again.
+
+        Those whose time has not come too: they reckoned their sleep before the jumps of the idle episode, and until
+        the next one nothing else would wake them.
+        """
         self._changed.notify_all()
-        now_us = self.now_us() if self._offset_us is not None else 0
         for wait in self._threads.values():
-            if wait is not None and (self._gone or wait.due(now_us)):
+            if wait is not None and (self._gone or wait.until_us is not None):
                 _nudge(wait.event)
 
 
