@@ -107,9 +107,7 @@ def run(server: ScriptedInflux, tmp_path: Path) -> Iterator[Callable[[int], tupl
         clock, faults = FastClock(), list[str]()
         settings = InfluxSettings(url=server.url, org="headwall", bucket="b", token=SecretStr("secret"))
         append(ledger, [tip(seq) for seq in range(count)])
-        forwarder = Forwarder(
-            settings, ledger, clock, on_fault=lambda _node, fault, _detail: faults.append(fault)
-        )
+        forwarder = Forwarder(settings, ledger, clock, on_fault=lambda _node, fault, _detail: faults.append(fault))
         running.append(forwarder)
         forwarder.start()
         for _ in range(1000):
@@ -180,6 +178,15 @@ def test_refusal_is_told_once_and_looked_at_again(server: ScriptedInflux, run: A
     assert clock.waits[:3] == [300.0] * 3
     assert faults == ["influx_refused"]
     assert (len(server.lines), forwarder.healthy()) == (2, None)
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(14, []), (40, ["influx_away"])])
+def test_server_away_for_a_quarter_of_an_hour_is_told_once(
+    server: ScriptedInflux, run: Any, minutes: int, told: list[str]
+) -> None:
+    server.script = [(503, {"Retry-After": "60"})] * minutes
+    forwarder, _, faults = run(1)
+    assert (faults, forwarder.healthy()) == (told, None)
 
 
 def test_bad_request_that_is_not_about_a_line_condemns_no_point(server: ScriptedInflux, run: Any) -> None:

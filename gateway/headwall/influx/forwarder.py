@@ -36,6 +36,8 @@ _POLL_S = 30.0
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
 #: after a refusal (token, bucket) somebody must act; look again this often all the same
 _REFUSED_WAIT_S = 300.0
+#: away for so long, InfluxDB is a matter for a person; shorter outages are told by the health alone
+_AWAY_US = 15 * 60_000_000
 #: how long stop() still sends, seconds; with the timeouts of a request (writer.py) below ten
 _LAST_EFFORT_S = 2.0
 #: requests under way at once: with two, InfluxDB need not wait while we read and encode
@@ -62,7 +64,8 @@ class Forwarder:
         settings: where to, and how many points a request.
         ledger: followed from its cursor "influx".
         clock: paces the waits.
-        on_fault: told once of each fault that a person must mend (influx_refused, influx_rejected, influx_retention).
+        on_fault: told once of each fault that a person must mend (influx_refused, influx_away, influx_rejected,
+            influx_retention).
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Forwarder:
         self._stopping = threading.Event()
         self._deadline = math.inf  # of time.monotonic(): nothing is sent after it
         self._trouble: str | None = None
+        self._away_since_us: int | None = None
         self._told: set[str] = set()
         self._failures = 0
         self._pulse = Pulse()
@@ -193,8 +197,8 @@ class Forwarder:
             self._warn_too_old(len(rejected) - len(refused))
         if self._trouble is not None:
             log.info("forwarding again", to=self._writer.where)
-        self._trouble, self._failures = None, 0
-        self._told.discard("influx_refused")
+        self._trouble, self._away_since_us, self._failures = None, None, 0
+        self._told -= {"influx_refused", "influx_away"}
 
     def _letter(self, batch: _Batch, found: Rejected) -> Letter:
         """Without jid and seq: the reading is durable in the ledger, only its point is nowhere."""
@@ -210,6 +214,9 @@ class Forwarder:
         if answer.meaning is Meaning.REFUSED:
             self._tell("influx_refused", f"{trouble}; check url, org, bucket and token of [influx]")
             return _REFUSED_WAIT_S
+        self._away_since_us = self._away_since_us or self._now()
+        if self._now() - self._away_since_us >= _AWAY_US:
+            self._tell("influx_away", f"{trouble}; start it, or look at its log")
         return self._backoff_s() if answer.wait_s is None else answer.wait_s
 
     def _backoff_s(self) -> float:
