@@ -38,3 +38,17 @@ def test_run_names_a_ca_file_without_a_certificate(tmp_path: Path) -> None:
     done = headwall("run", "--config", str(write_config(tmp_path, 'ca_file = "ca.pem"\n')))
     assert done.returncode == 1
     assert "mqtt.ca_file" in done.stderr and "ca.pem" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_output_to_a_full_disk_is_said_without_a_traceback() -> None:
+    rain = Path(__file__).parents[2] / "docs" / "examples" / "rain.csv"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [str(HEADWALL), "storms", str(rain), "--tz", "UTC"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "headwall: cannot write: No space left" in done.stderr and "Traceback" not in done.stderr

@@ -202,3 +202,9 @@ def test_conflicts_of_several_records_each_become_a_dead_letter_of_one_record(in
     other = pack(1, 3).replace(b'"v": 1', b'"v": 0')
     outcome = intake.store([message(other)])
     assert [(letter.seq, len(json.loads(letter.payload))) for letter in outcome.letters] == [(1, 1), (2, 1), (3, 1)]
+
+
+def test_store_several_tips_in_one_reading_are_flagged_fail_and_a_fault(ledger: Ledger, intake: Intake) -> None:
+    outcome = intake.store([message(pack(1, v=500))])
+    assert everything(ledger)[0].quality == 4
+    assert "500" in outcome.faults["gauge-a", "impossible_value"]

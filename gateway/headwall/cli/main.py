@@ -6,6 +6,7 @@ Only the module of the command that is asked for is imported: together they need
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
 from typing import Final, NamedTuple
@@ -13,6 +14,9 @@ from typing import Final, NamedTuple
 import typer
 
 from headwall.errors import HeadwallError
+
+#: what a disk says that takes no more
+_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Command(NamedTuple):
@@ -61,5 +65,13 @@ def app() -> None:
     try:
         build(next(iter(sys.argv[1:]), None))()
     except HeadwallError as error:
-        print(f"headwall: {error}", file=sys.stderr)
-        sys.exit(1)
+        _fail(str(error))
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        _fail(f"cannot write: {error.strerror}; make room, or send the output elsewhere")
+
+
+def _fail(what: str) -> None:
+    print(f"headwall: {what}", file=sys.stderr)
+    sys.exit(1)

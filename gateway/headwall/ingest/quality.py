@@ -12,6 +12,7 @@ MISSING: Final = 9
 
 #: what a quantity cannot be, whatever the place: its definition, not a sensor's range
 _POSSIBLE: Final[dict[str, tuple[float, float]]] = {
+    "tips": (0, 1),  # of the contract: 1 a tip, 0 for a report that none fell
     "distance": (0, inf),
     "temperature": (-273.15, inf),
     "pressure": (0, inf),

@@ -9,7 +9,7 @@ import msgspec
 
 from headwall.clock import from_us, to_us
 from headwall.errors import ConfigurationError
-from headwall.ingest.quality import quality_of
+from headwall.ingest.quality import FAIL, quality_of
 from headwall.ledger.append import NewReading
 from headwall.ledger.dead_letters import Letter
 from headwall.registry.registry import Registry
@@ -153,11 +153,14 @@ class Sorter:
                 continue
             if verdict.quarantine is not None:
                 out.faults[node, "clock_wrong"] = f"{record.stream} has a time that cannot be: {verdict.quarantine}"
+            quality = quality_of(record.stream, record.value)
+            if quality == FAIL:
+                out.faults[node, "impossible_value"] = f"{record.stream} says {record.value:g}, which cannot be"
             out.origins.append(origin)
             out.readings.append(
                 NewReading(
                     node, pack.jid, seq, record.stream, record.time_us, record.boot, record.uptime_ms, record.value,
-                    record.total, record.null_reason, quality_of(record.stream, record.value), verdict.quarantine,
+                    record.total, record.null_reason, quality, verdict.quarantine,
                     "node", message.received_us,
                 )
             )  # fmt: skip

@@ -65,7 +65,7 @@ class RuleEngine:
         historical_us = int(self._settings.historical_after_days * 86_400_000_000)
         self._rules: list[Rule] = [
             GaugeSilentRule(registry, silent, clock.now_us()),  # before the storms, whose gaps it makes known
-            StormReportRule(registry, profiles, silent, historical_us),
+            StormReportRule(registry, profiles, silent, historical_us, self.report_fault),
             LostTipsRule(ledger, self._faults),  # whose reports the next one tells
             self._faults,
         ]

@@ -2,7 +2,7 @@
 
 Left out: quarantined readings, QARTOD "fail", nulls, values that are no whole number of tips, readings inside a
 maintenance window, and readings whose time is not known (they come again once it is). A report of 0 is valid: it
-tells dry from silent.
+tells dry from silent. Runs of tips faster than any bucket are a fault of the sensor and left out too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from headwall.ledger import schema
 from headwall.ledger.reads import Reading, readings_of
 
 _QARTOD_FAIL = 4
+#: a bucket needs 0.524 s to complete a tip (JTECH 31(6)): two within half of that are a contact that bounces, and so
+#: many in a row, each so close on the one before, no rain at all
+_TOO_CLOSE_US = 250_000
+_RUN = 10
 
 
 class RainReading(NamedTuple):
@@ -51,6 +55,40 @@ def valid(reading: Reading, windows: Windows) -> RainReading | None:
 
 def valid_between(conn: sa.Connection, datastream: str, start_us: int, end_us: int, through: int) -> list[RainReading]:
     """Valid readings with start <= time <= end and append position up to `through`, in order of time."""
+    return plausible(_each_valid(conn, datastream, start_us, end_us, through))
+
+
+def plausible(readings: list[RainReading]) -> list[RainReading]:
+    """Readings in order of time without the tips that come faster than a bucket can give them.
+
+    Imports stay as they are: many loggers write times to the second.
+    """
+    if not too_close(readings):
+        return readings
+    tips = [n for n, reading in enumerate(readings) if reading.tips and not reading.imported]
+    dropped: set[int] = set()
+    run = tips[:1]
+    for n in [*tips[1:], -1]:
+        if n >= 0 and readings[n].time_us - readings[run[-1]].time_us < _TOO_CLOSE_US:
+            run.append(n)
+            continue
+        if len(run) >= _RUN:
+            dropped.update(run)
+        run = [n]
+    return [reading for n, reading in enumerate(readings) if n not in dropped]
+
+
+def too_close(readings: Iterable[RainReading], after_us: int | None = None) -> bool:
+    """Whether any tip, in order of time, comes too close on the one before it; `after_us`: the one before the first."""
+    for reading in readings:
+        if reading.tips and not reading.imported:
+            if after_us is not None and reading.time_us - after_us < _TOO_CLOSE_US:
+                return True
+            after_us = reading.time_us
+    return False
+
+
+def _each_valid(conn: sa.Connection, datastream: str, start_us: int, end_us: int, through: int) -> list[RainReading]:
     node, _, stream = datastream.partition("/")
     windows = maintenance_windows(conn, node)
     found = readings_of(conn, node, stream, start_us, end_us + 1)
@@ -63,11 +101,15 @@ def _valid_of(readings: Iterable[Reading], windows: Windows, through: int) -> It
 
 
 class Spell(NamedTuple):
-    """Readings that can be folded by themselves: no rain within the dry time outside `first_us` to `last_us`."""
+    """Readings that can be folded by themselves: no rain within the dry time outside `first_us` to `last_us`.
+
+    `dropped` tips of it came faster than a bucket can give them.
+    """
 
     first_us: int
     last_us: int
     readings: list[RainReading]
+    dropped: int
 
 
 def spell_around(conn: sa.Connection, datastream: str, start_us: int, end_us: int, through: int, dry_us: int) -> Spell:
@@ -77,20 +119,22 @@ def spell_around(conn: sa.Connection, datastream: str, start_us: int, end_us: in
     outside cannot bear on the storms inside. The readings reach `dry_us` beyond on either side, one more valid
     reading (as a sign of life) included, so that gaps beside the rain are seen.
     """
-    found = valid_between(conn, datastream, start_us - dry_us, end_us + dry_us, through)
+    found = _each_valid(conn, datastream, start_us - dry_us, end_us + dry_us, through)
     first_us, last_us = start_us, end_us
     while (earliest := min((r.time_us for r in found if r.tips), default=first_us)) < first_us:
-        found = valid_between(conn, datastream, earliest - dry_us, first_us - dry_us - 1, through) + found
+        found = _each_valid(conn, datastream, earliest - dry_us, first_us - dry_us - 1, through) + found
         first_us = earliest
     while (latest := max((r.time_us for r in found if r.tips), default=last_us)) > last_us:
-        found += valid_between(conn, datastream, last_us + dry_us + 1, latest + dry_us, through)
+        found += _each_valid(conn, datastream, last_us + dry_us + 1, latest + dry_us, through)
         last_us = latest
+    judged = plausible(sorted(found))
+    dropped = len(found) - len(judged)
     edges = (
         neighbour_us(conn, datastream, first_us - dry_us, through, before=True),
         neighbour_us(conn, datastream, last_us + dry_us, through, before=False),
     )
-    found += [RainReading(edge_us, 0, 0, False) for edge_us in edges if edge_us is not None]
-    return Spell(first_us, last_us, sorted(found))
+    judged = judged + [RainReading(edge_us, 0, 0, False) for edge_us in edges if edge_us is not None]
+    return Spell(first_us, last_us, sorted(judged), dropped)
 
 
 def neighbour_us(conn: sa.Connection, datastream: str, at_us: int, through: int, *, before: bool) -> int | None:

@@ -146,6 +146,7 @@ class RainLine:
     def __init__(self, provision: Provision, numbers: list[Numbers], silent_after_us: int) -> None:
         self.provision = provision
         self.last_us: int | None = None
+        self.last_tip_us: int | None = None  # of the node itself, judged or not
         self._numbers = numbers
         self._silent_after_us = silent_after_us
         self._spells: list[_WetSpell] = []
@@ -164,6 +165,8 @@ class RainLine:
         self.last_us = reading.time_us
         if reading.tips == 0:
             return
+        if not reading.imported:
+            self.last_tip_us = reading.time_us
         if not self._spells or reading.time_us - self._spells[-1].rain[-1].time_us >= self.memory_us:
             self._spells.append(self._begin(reading.time_us, tip))
         self._spells[-1].add(reading)

@@ -7,7 +7,7 @@ kept. Late or shuffled ones fold their wet spell anew, which gives what on-time 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from functools import partial
@@ -27,7 +27,7 @@ from headwall.rules.base import Step, Stretch
 from headwall.rules.facts import Clocks, InactiveSiteStorm, NearThreshold, StormDuty
 from headwall.rules.gauge_silent import SilentGauges
 from headwall.rules.matching import KnownSpan, match
-from headwall.rules.rain import RainReading, spell_around
+from headwall.rules.rain import RainReading, spell_around, too_close
 from headwall.rules.rain_line import JudgedStorm, Numbers, RainLine
 from headwall.rules.tell import tell, tell_duty, to_be_told, withdraw
 from headwall.units import Depth, parse_depth
@@ -61,15 +61,22 @@ class StormReportRule:
     Args:
         silent: which gauges are silent now.
         historical_after_us: a duty first learned so long after its crossing is historical, and not mailed.
+        on_fault: told of a gauge that cannot be right: node, fault, detail.
     """
 
     name = "storm"
 
     def __init__(
-        self, registry: Registry, profiles: Mapping[str, Profile], silent: SilentGauges, historical_after_us: int
+        self,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+        silent: SilentGauges,
+        historical_after_us: int,
+        on_fault: Callable[[str, str, str], None],
     ) -> None:
         self._registry = registry
         self._silent = silent
+        self._on_fault = on_fault
         self._profiles = profiles
         self._historical_after_us = historical_after_us
         self._lines: dict[tuple[str, str, str], RainLine] = {}
@@ -123,12 +130,23 @@ class StormReportRule:
     def _take(self, step: Step, asked: Asked, readings: list[RainReading]) -> None:
         """Go on from the fold that is kept, or fold anew what readings out of order touch."""
         line = self._lines.get(asked.key)
-        if line is None or not _in_order(readings, line.last_us):
-            times = [reading.time_us for reading in readings]
-            self._refold(step, asked, min(times), max(times))
+        if line is None or not _in_order(readings, line.last_us) or too_close(readings, line.last_tip_us):
+            self._take_anew(step, asked, readings)
             return
         self._extend(line, asked, readings)
         self._sync_if_changed(step, asked, line)
+
+    def _take_anew(self, step: Step, asked: Asked, readings: list[RainReading]) -> None:
+        times = [reading.time_us for reading in readings]
+        dropped = self._refold(step, asked, min(times), max(times))
+        if dropped:
+            node, _, stream = asked.datastream.partition("/")
+            detail = f"{dropped} tips of {stream} came faster than a bucket can tip; they are kept, and not judged"
+            self._on_fault(node, "implausible_rate", detail)
+        line = self._lines.get(asked.key)
+        own = [reading.time_us for reading in readings if reading.tips and not reading.imported]
+        if line is not None and own:
+            line.last_tip_us = max(*own, line.last_tip_us or 0)
 
     def _extend(self, line: RainLine, asked: Asked, readings: list[RainReading]) -> None:
         for reading in readings:
@@ -136,8 +154,11 @@ class StormReportRule:
             if tip is not None:
                 line.add(reading, tip)
 
-    def _refold(self, step: Step, asked: Asked, start_us: int, end_us: int) -> None:
-        """Fold the wet spells around a stretch from the ledger; keep the fold if nothing comes after it."""
+    def _refold(self, step: Step, asked: Asked, start_us: int, end_us: int) -> int:
+        """Fold the wet spells around a stretch from the ledger; keep the fold if nothing comes after it.
+
+        Returns how many tips in it came too fast to be judged.
+        """
         line = self._new_line(asked)
         spell = spell_around(step.conn, asked.datastream, start_us, end_us, step.through, line.memory_us)
         self._extend(line, asked, spell.readings)
@@ -147,6 +168,7 @@ class StormReportRule:
             line.settle()
             self._lines[asked.key] = line
             self._synced.pop(asked.key, None)
+        return spell.dropped
 
     def _sync_if_changed(self, step: Step, asked: Asked, line: RainLine) -> None:
         storms = line.storms(self._silent_since(step, asked, line))
