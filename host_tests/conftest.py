@@ -37,6 +37,12 @@ def need(part: str) -> Path:
     return found
 
 
+@pytest.fixture
+def needed() -> Callable[[str], Path]:
+    """need(), for tests that learn only as they run which part they need."""
+    return need
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers():

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import need
 from headwall.law.profile import load_profile
 from headwall.registry import model as registry_model
 from headwall.registry.load import load_registry
@@ -157,9 +156,9 @@ NEEDS_PARTS = {"docs/operator.md": ("mosquitto", "influxdb")}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in pages() if list(printed(page))])
-def test_commands_of_a_page_do_what_it_prints(page: str, tmp_path: Path) -> None:
+def test_commands_of_a_page_do_what_it_prints(page: str, tmp_path: Path, needed: Callable[[str], Path]) -> None:
     for part in NEEDS_PARTS.get(page, ()):
-        need(part)
+        needed(part)
     house = DocsHouse(tmp_path / "headwall")
     PREPARED.get(page, lambda _: None)(house)
     if page not in NEEDS_PARTS:
