@@ -147,6 +147,13 @@ class Village:
             tail = self.gateway.log_file.read_text(errors="replace").strip().splitlines()[-5:]
             raise VillageError("the gateway has ended; its log says:\n" + "\n".join(tail))
 
+    def revive_broker(self) -> bool:
+        """Start a broker anew that has ended by itself; whether it had. What it held is lost, boards send it again."""
+        if self.broker.pid is not None:
+            return False
+        self.broker.start()
+        return True
+
     def flash_files(self, node: str, broker_port: int, ntp_port: int, **settings: object) -> dict[str, bytes]:
         """What stands on a board's flash beside the program.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from headwall.errors import HeadwallError
 from headwall.ledger.ledger import Ledger
 from rich.console import Console
 
+from headwall_sim.demo.folder import own_folder
 from headwall_sim.demo.parts import DemoParts
 from headwall_sim.demo.report import BoardNumbers, DemoReport, Driven, board_numbers, faults_of, mail_faults, total
 from headwall_sim.demo.scenario import ACCEPTED_BY, BOARDS, END_US, START_US, DemoBoard, storm_us
@@ -39,8 +39,11 @@ def find_firmware() -> Path:
 
 def run_demo(folder: Path, *, once: bool, report_file: Path | None, web_port: int) -> bool:
     """Run it; True if everything came out as it must. Without `once` it serves the page until Ctrl-C."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    with own_folder(folder):
+        return _run(folder, once=once, report_file=report_file, web_port=web_port)
+
+
+def _run(folder: Path, *, once: bool, report_file: Path | None, web_port: int) -> bool:
     console = Console()
     console.print("Headwall demo: four rain gauges, four construction sites, a 24-hour design storm.")
     console.print("Starting broker, mailbox, gateway and boards …")
@@ -97,9 +100,17 @@ def _rain(sim: Supervisor, parts: DemoParts, boards: dict[str, Board]) -> None:
     with View(parts.page) as view:
         while sim.clock.now_us() < END_US:
             sim.clock.run_until(min(END_US, sim.clock.now_us() + _STEP_US))
-            parts.check_alive()
+            _look_after(view.console, parts)
             view.show(sim.clock.now_us(), parts.status(), {name: board.state for name, board in boards.items()})
         _settle(parts)
+
+
+def _look_after(console: Console, parts: DemoParts) -> None:
+    """End the demo if its gateway has ended; start a broker that has ended by itself anew, and say so."""
+    parts.check_alive()
+    if parts.revive_broker():
+        told = f"The broker had ended and was started again; its log is {parts.broker.log_file}."
+        console.print(told, style="yellow", soft_wrap=True)
 
 
 def _settle(parts: DemoParts) -> None:
@@ -156,6 +167,6 @@ def _serve(console: Console, parts: DemoParts) -> None:
     try:
         while True:
             time.sleep(1)
-            parts.check_alive()
+            _look_after(console, parts)
     except KeyboardInterrupt:
         console.print("Stopping.")
