@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -24,5 +25,8 @@ def register(app: typer.Typer) -> None:
             run = import_module("headwall_sim.demo.run")
         except ImportError as error:
             raise HeadwallError(f"the demo needs headwall[sim]: {error}; in a checkout: make demo") from error
+        # in the background SIGINT is ignored, and SIGTERM alone would leave broker and gateway behind
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.default_int_handler)
         if not run.run_demo(folder.resolve(), once=once, report_file=report, web_port=port):
             raise typer.Exit(1)
