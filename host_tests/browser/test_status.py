@@ -163,6 +163,8 @@ def test_unknown_duty_is_not_found(client: httpx.Client) -> None:
     assert client.get("/duties/9").status_code == 404
     assert client.get("/duties/9/hyetograph.png").status_code == 404
     assert client.get("/duties/x").status_code == 422
+    assert client.get(f"/duties/{2**63}").status_code == 422  # more than a database's number holds
+    assert client.get(f"/duties/{-(2**70)}").status_code == 422
 
 
 def test_duty_without_readings_has_no_picture(ledger: Ledger, client: httpx.Client) -> None:

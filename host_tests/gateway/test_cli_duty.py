@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,27 @@ def test_a_duty_is_closed_once_and_unknown_ones_are_answered_with_the_open(desk:
     desk.run("duty", "received", "1", "--by", "Ann")
     with pytest.raises(DutyClosedError, match="already closed as received by Ann"):
         desk.run("duty", "received", "1", "--by", "Ben")
+
+
+def test_a_number_that_no_duty_can_have_is_a_wrong_argument(desk: Desk) -> None:
+    with pytest.raises(AssertionError, match="ID"):
+        desk.run("duty", "received", str(2**63), "--by", "Ann")
+
+
+def test_duties_of_a_municipality_that_was_renamed_are_listed_all_the_same(desk: Desk) -> None:
+    desk.storm()
+    registry = desk.folder / "registry.toml"
+    registry.write_text(
+        registry.read_text().replace('"elmsford"', '"elms"').replace('= "elms"\ntime', '= "elmsford"\ntime')
+    )
+    assert "0.5 in" in desk.run("duty", "list")
+
+
+def test_duties_are_listed_while_another_writes_for_long(desk: Desk) -> None:
+    desk.storm()
+    with closing(sqlite3.connect(desk.folder / "headwall.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert "0.5 in" in desk.run("duty", "list")
 
 
 def test_maintenance_is_recorded_and_says_that_the_gauge_is_blind(desk: Desk) -> None:

@@ -17,7 +17,7 @@ from headwall.ingest.batch import Intake
 from headwall.ingest.dead_letters import DeadLetter, dead_letter, dead_letters
 from headwall.law import localtime
 
-Number = Annotated[int, typer.Argument(metavar="ID", help="number of the dead letter")]
+Number = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the dead letter")]
 Reason = Annotated[str | None, typer.Option("--reason", help="only those with this reason, e.g. unknown_node")]
 
 
@@ -60,7 +60,9 @@ def show(number: Number, config: ConfigOption = DEFAULT_CONFIG) -> None:
 
 
 def rerun(
-    number: Annotated[int | None, typer.Argument(metavar="[ID]", help="number of the dead letter")] = None,
+    number: Annotated[
+        int | None, typer.Argument(metavar="[ID]", min=1, max=2**63 - 1, help="number of the dead letter")
+    ] = None,
     reason: Reason = None,
     everything: Annotated[bool, typer.Option("--all", help="all that are open")] = False,
     config: ConfigOption = DEFAULT_CONFIG,

@@ -17,7 +17,7 @@ from headwall.rules import duties
 from headwall.rules.facts import to_body
 
 By = Annotated[str, typer.Option("--by", help="name of the person who decides")]
-Number = Annotated[int, typer.Argument(metavar="ID", help="number of the duty")]
+Number = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the duty")]
 _STATES = {"not_needed": "closed as not needed", "received": "report received", "open": "open", "merged": "merged"}
 
 

@@ -31,8 +31,11 @@ def upgrade(engine: sa.Engine) -> None:
     """
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    with engine.begin() as conn:
-        _upgrade(conn, config)
+    with engine.connect().execution_options(reading=True) as conn:  # a look is enough for most, and needs no lock
+        revision = MigrationContext.configure(conn).get_current_revision()
+    if revision != ScriptDirectory.from_config(config).get_current_head():
+        with engine.begin() as conn:
+            _upgrade(conn, config)
 
 
 def _upgrade(conn: sa.Connection, config: Config) -> None:

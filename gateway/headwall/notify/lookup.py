@@ -46,9 +46,7 @@ class Lookup:
         return next((each for each in profile.provisions if each.id == provision), None) if profile else None
 
     def zone(self, municipality: str) -> tzinfo:
-        if any(entry.id == municipality for entry in self.registry.municipalities):
-            return self.registry.zone(municipality)
-        return self.registry.zone(self.registry.municipalities[0].id)
+        return self.registry.zone(municipality)
 
     def zone_of(self, fact: Fact) -> tzinfo:
         """Whose local time a fact is told in."""

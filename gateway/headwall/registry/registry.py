@@ -104,7 +104,8 @@ class Registry:
     # --- zones ---
 
     def zone(self, municipality: str) -> ZoneInfo:
-        return self._zone[municipality]
+        """Its time zone; the first municipality's where the registry has it no more, as an old duty may name one."""
+        return self._zone.get(municipality) or self._zone[self.municipalities[0].id]
 
     def zone_of_node(self, node: Node) -> ZoneInfo:
         """Whose local midnight the node's dates mean."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Annotated
 
+import anyio.to_thread
 import jinja2
 import sqlalchemy as sa
 import structlog
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Path, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from headwall.clock import Clock
@@ -40,6 +43,10 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+#: of a duty, as far as a database counts
+Number = Annotated[int, Path(ge=1, lt=2**63)]
+#: requests that are answered at once; the others wait
+_AT_ONCE = 3
 _ANYBODY = Person(id="anybody", name="NAME", email="")
 
 
@@ -57,7 +64,7 @@ def create_app(
         health: the unhealthy parts with the reason, empty when all is well.
         settings: from when on a duty was learned late, as in mails; None for the default.
     """
-    app = FastAPI(title="Headwall", docs_url=None, redoc_url=None)
+    app = FastAPI(title="Headwall", docs_url=None, redoc_url=None, lifespan=_few_at_once)
     page = _Page(ledger, registry, profiles, clock, health, settings or NotifySettings())
     app.middleware("http")(_add_headers)
     app.get("/", response_class=HTMLResponse)(page.index)
@@ -66,6 +73,13 @@ def create_app(
     app.get("/api/status")(page.status)
     app.get("/healthz")(page.healthz)
     return app
+
+
+@asynccontextmanager
+async def _few_at_once(_app: FastAPI) -> AsyncIterator[None]:
+    """However many ask: more threads would answer no sooner, and take ledger connections and time from ingest."""
+    anyio.to_thread.current_default_thread_limiter().total_tokens = _AT_ONCE
+    yield
 
 
 async def _add_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -111,7 +125,7 @@ class _Page:
         state = "unhealthy" if unhealthy else "ok"
         return JSONResponse({"status": state, "parts": unhealthy}, status_code=503 if unhealthy else 200)
 
-    def duty(self, number: int) -> HTMLResponse:
+    def duty(self, number: Number) -> HTMLResponse:
         found, versions = self._duty(number)
         section = self._section(found.body)
         text = _render(
@@ -123,7 +137,7 @@ class _Page:
         )
         return HTMLResponse(text)
 
-    def hyetograph(self, number: int) -> Response:
+    def hyetograph(self, number: Number) -> Response:
         found, _ = self._duty(number)
         picture = self._section(found.body).picture
         if picture is None:
