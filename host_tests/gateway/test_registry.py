@@ -70,6 +70,14 @@ def test_the_demo_registry_holds_together() -> None:
             "does not exist",
         ),
         ('roles = [{ role = "smo"', 'roles = [{ role = "king"', "people.0.roles.0.role"),
+        ('name = "Dana Voss"', 'name = ""', "person dana-voss, name"),
+        ('name = "Dana Voss"', r'name = "Dana\r\nBcc: evil@x.example"', "person dana-voss, name"),
+        ('"dana@vossbuild.example"', r'"dana@vossbuild.example\nBcc: evil@x.example"', "person dana-voss, email"),
+        ('"dana@vossbuild.example"', '"dana@vossbuild.example, evil@x.example"', "person dana-voss, email"),
+        ('"dana@vossbuild.example"', '"Dana <dana@vossbuild.example>"', "person dana-voss, email"),
+        ('"dana@vossbuild.example"', '"dana"', "person dana-voss, email"),
+        ('"dana@vossbuild.example"', '"dana@b\u00fccher.example"', "person dana-voss, email"),
+        ('"dana@vossbuild.example"', f'"{"d" * 250}@vossbuild.example"', "person dana-voss, email"),
     ],
 )  # fmt: skip
 def test_a_fault_is_named_where_it_stands(tmp_path: Path, old: str, new: str, says: str) -> None:

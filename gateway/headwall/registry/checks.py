@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -11,6 +12,10 @@ from headwall.errors import ConfigurationError, InputError
 from headwall.law.profile import load_profile
 from headwall.registry.model import Dated, Municipality, Node, Person, RegistryFile, Site
 from headwall.registry.spans import span_of
+
+#: one plain address (RFC 5321, 4.1.2, without quoted names, literal addresses and non-ASCII), as long as one may be
+_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", re.ASCII)
+_ADDRESS_CHARS = 254
 
 
 def faults_of(file: RegistryFile) -> list[str]:
@@ -72,6 +77,7 @@ class _Context:
         self._default_zone = zones[file.municipalities[0].id]
 
     def check_person(self, person: Person) -> None:
+        self._check_reachable(person)
         groups: dict[tuple[str, str | None], list[Dated]] = defaultdict(list)
         for role in person.roles:
             if role.role == "smo" and role.municipality is None:
@@ -80,6 +86,14 @@ class _Context:
         for (name, municipality), roles in groups.items():
             where = f"person {person.id}, role {name}" + (f" in {municipality}" if municipality else "")
             self._check_periods(roles, self._zone(municipality, where), where)
+
+    def _check_reachable(self, person: Person) -> None:
+        """A name and an address that mail can carry as they are: an address is ASCII, its domain in punycode."""
+        if not person.name.strip() or not person.name.isprintable():
+            self._faults.append(f"person {person.id}, name: {person.name!r} is no name; write one line of text")
+        if not _ADDRESS.fullmatch(person.email) or len(person.email) > _ADDRESS_CHARS:
+            said = f"{person.email!r} is no address; write one, such as smo@village.example"
+            self._faults.append(f"person {person.id}, email: {said}")
 
     def check_node(self, node: Node) -> None:
         where = f"node {node.id}"
