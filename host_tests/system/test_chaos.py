@@ -48,6 +48,8 @@ _REPORT_S = 10
 _OUTAGE = 2 * HOUR + 15 * MINUTE
 _ROUND = 2 * HOUR + 30 * MINUTE
 _ROUNDS = 6
+#: how long what was killed stays away
+_DEAD = 15 * SECOND
 _READINGS = 20_000
 
 
@@ -113,21 +115,33 @@ class _Scene:
             f"{self.stored()} of {self.taken()} came"
         )
 
-    def minutes(self, count: int) -> None:
-        self.sim.clock.run_until(self.sim.clock.now_us() + count * MINUTE)
+    def switch_off(self) -> None:
+        """Take the power when nothing is on its way."""
+        while True:
+            self.catch_up()
+            for board in self.boards.values():
+                board.power_cut()
+            until(lambda: all(board.state == "off" for board in self.boards.values()), "boards without power")
+            if self.stored() == self.taken():
+                return
+            for board in self.boards.values():  # one has taken a reading at the last moment
+                board.power_on()
+
+    def rest(self, time_us: int) -> None:
+        self.sim.clock.run_until(self.sim.clock.now_us() + time_us)
 
 
 def _kill_broker(scene: _Scene) -> None:
     scene.drain_begins()
     scene.village.broker.kill()
-    scene.minutes(1)
+    scene.rest(_DEAD)
     scene.village.broker.start()
 
 
 def _kill_gateway(scene: _Scene) -> None:
     scene.drain_begins()
     scene.village.gateway.kill()
-    scene.minutes(1)
+    scene.rest(_DEAD)
     scene.village.gateway.start(READY_S)
 
 
@@ -140,7 +154,7 @@ def _kill_gateway_that_mails(scene: _Scene) -> None:
     limit = scene.sim.clock.now_us() + 10 * MINUTE
     assert scene.sim.clock.run_while(lambda: scene.village.gateway.pid is not None, limit), "no mail came"
     scene.village.gateway.kill()
-    scene.minutes(1)
+    scene.rest(_DEAD)
     scene.village.gateway.start(READY_S)
 
 
@@ -178,8 +192,8 @@ def test_twenty_thousand_readings_survive_kills_of_every_part(scene: _Scene) -> 
         scene.pass_outage(number)
         fault(scene)
         scene.catch_up()
-    scene.minutes(20)  # what still waits for its mail's turn
-    scene.network(False)
+    scene.switch_off()
+    scene.rest(20 * MINUTE)  # facts wait up to a quarter of an hour for each other
     until(lambda: _forwarded(village), "the forwarder has caught up")
     _check_readings(scene)
     _check_mails(village)
