@@ -106,6 +106,19 @@ def test_three_refusals_with_restarts_between_then_taken_is_one_mail(rig: Rig) -
     assert len(rig.mailbox.mails()) == 1
 
 
+def test_mails_of_a_clock_that_was_years_ahead_go_once_it_is_set_right(rig: Rig) -> None:
+    right_us, ahead_us = rig.clock.now, rig.clock.now + 10 * 365 * 24 * HOUR_US
+    tell(rig.ledger, "silent/1", silent(), ahead_us)
+    rig.mailbox.then(refuse("454 4.3.0 try later"))
+    rig.step_at(ahead_us)
+    tell(rig.ledger, "silent/2", silent(), ahead_us, how="digest")
+    rig.step_at(right_us)
+    tell(rig.ledger, "silent/3", silent(), right_us)
+    rig.step_at(right_us)
+    assert len(rig.mailbox.mails()) == 3
+    assert {row.state for row in rig.rows()} == {"sent"}
+
+
 def test_kill_between_250_and_commit_sends_at_most_two_of_one_message_id(rig: Rig) -> None:
     tell(rig.ledger, "duty/1/1", duty(), rig.clock.now)
     killed: list[int] = []

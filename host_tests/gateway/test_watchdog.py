@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 from headwall import pulse
 from headwall.clock import SystemClock
+from headwall.errors import HeadwallError
 from headwall.ingest.mqtt import Link
 from headwall.ops.service import Service
 from headwall.pulse import Pulse
 from headwall.settings import load_settings
 from support.fleet import registry_toml
 from support.ingest_rig import until
+from support.set_clock import SetClock
 
 _NOBODY = 'host = "127.0.0.1"\nport = 1\n'
 
@@ -108,6 +110,11 @@ def test_thread_that_has_ended_makes_unhealthy_and_withholds_the_feed(
     assert not fed.wait(0.5)
     stop.set()
     watch.join()
+
+
+def test_gateway_whose_clock_was_never_set_does_not_start_and_take_readings_for_future_ones(config: Path) -> None:
+    with pytest.raises(HeadwallError, match="clock shows 1970-01-01"):
+        Service(load_settings(config), SetClock(0))
 
 
 def test_run_tells_systemd_ready_then_feeds_through_an_outage_then_stops(config: Path, tmp_path: Path) -> None:

@@ -40,13 +40,15 @@ def plan(
 
     The first urgent fact goes at once, with all others that wait. Facts within `group_us` of that mail wait
     until the time is over and then share a mail. Digest rows wait for the digest; when one is due, all go.
+    What was written in the future, before this machine's clock was set back, waits for nothing.
     """
     batches, later = [], []
     for (person, digest), group in _by_person(rows).items():
         if digest:
-            due_us = min(digest_after(row) for row in group)
+            due_us = min(digest_after(row) if row.at_us <= now_us else now_us for row in group)
         else:
-            due_us = last_urgent_us[person] + group_us if person in last_urgent_us else now_us
+            last_us = last_urgent_us.get(person)
+            due_us = now_us if last_us is None or last_us > now_us else last_us + group_us
         if due_us <= now_us:
             batches.append(Batch(person, digest, tuple(group)))
         else:
@@ -65,7 +67,7 @@ def settled(
     """
     ready, later = [], []
     for group in _by_person(rows).values():
-        settles = {row.id: _settles_us(row, late_after_us, settle_us) for row in group}
+        settles = {row.id: _settles_us(row, late_after_us, settle_us) if row.at_us <= now_us else 0 for row in group}
         unsettled = [instant for instant in settles.values() if instant > now_us]
         timely = any(_is_duty(row) and settles[row.id] <= now_us for row in group)
         held = [row for row in group if settles[row.id] > now_us or (unsettled and not timely)]

@@ -21,7 +21,6 @@ from headwall.settings import NotifySettings, SmtpSettings
 log = structlog.get_logger("mail")
 
 _FIRST_RETRY_US = 30_000_000
-_LONGEST_RETRY_US = 3_600_000_000
 _FINISH_WITHIN_S = 5.0  # a dialogue under way may end by itself; then it is cut
 _CUT_WITHIN_S = 4.0
 _AFTER_FAULT_US = 30_000_000
@@ -216,4 +215,4 @@ class Mailer:
 
 def retry_after_us(tries: int) -> int:
     """How long to wait after so many tries: 30 s, doubling, at most an hour."""
-    return min(_FIRST_RETRY_US << min(tries - 1, 20), _LONGEST_RETRY_US)
+    return min(_FIRST_RETRY_US << min(tries - 1, 20), outbox.LONGEST_RETRY_US)

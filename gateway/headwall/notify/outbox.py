@@ -20,6 +20,8 @@ import sqlalchemy as sa
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 
+#: a mail is tried again at least so often
+LONGEST_RETRY_US = 3_600_000_000
 _OUTBOX = schema.outbox
 _MAILS = schema.mails
 
@@ -111,11 +113,15 @@ def _unchanged(conn: sa.Connection, rows: Sequence[Waiting]) -> bool:
 
 
 def due_mails(conn: sa.Connection, now_us: int, limit: int = 100) -> list[Queued]:
-    """Queued mails whose next try has come, oldest first."""
+    """Queued mails whose next try has come, oldest first.
+
+    One whose next try is farther off than any can be comes from before this machine's clock was set back.
+    """
     c = _MAILS.c
+    due = sa.or_(c.next_try_us <= now_us, c.next_try_us > now_us + LONGEST_RETRY_US)
     query = (
         sa.select(c.id, c.message_id, c.recipient, c.eml, c.tries, c.handing_over, c.at_us)
-        .where(c.state == "queued", c.next_try_us <= now_us)
+        .where(c.state == "queued", due)
         .order_by(c.id)
         .limit(limit)
     )

@@ -77,11 +77,16 @@ def _registry(path: Path) -> Iterator[Finding | Registry]:
     yield registry
 
 
+def is_unset(settings: Settings, clock: Clock) -> bool:
+    """Whether the machine's clock shows a time before this program: it has not been set since it was switched on."""
+    return settings.clock == "system" and clock.now_us() < _FIRST_DAY_US
+
+
 def _clock(settings: Settings, clock: Clock) -> Finding:
     """Whether our clock can be right, by what the ledger has seen already."""
     now_us = clock.now_us()
     shown, mend = f"{from_us(now_us):%Y-%m-%d %H:%M:%S} UTC", "set this machine's clock and let NTP keep it"
-    if now_us < _FIRST_DAY_US and settings.clock == "system":
+    if is_unset(settings, clock):
         return fails("clock", f"{shown} is before this program was written", mend)
     newest_us = _newest_received(settings.ledger.url)
     if newest_us is not None and newest_us > now_us:

@@ -13,12 +13,14 @@ from typing import Protocol
 
 import structlog
 
-from headwall.clock import Clock
+from headwall.clock import Clock, from_us
+from headwall.errors import HeadwallError
 from headwall.influx.forwarder import Forwarder
 from headwall.ingest.service import IngestService
 from headwall.law.profile import load_profile
 from headwall.ledger.ledger import Ledger
 from headwall.notify.mailer import Mailer
+from headwall.ops.check import is_unset
 from headwall.registry.load import load_registry
 from headwall.rules.engine import RuleEngine
 from headwall.settings import Settings
@@ -53,6 +55,8 @@ class Service:
     """One gateway. `start`, `stop`, and `health` by part; everything durable is in the ledger."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
+        if is_unset(settings, clock):  # it would quarantine every reading as one from the future
+            raise HeadwallError(f"this machine's clock shows {from_us(clock.now_us()):%Y-%m-%d}: set it, by NTP")
         self._settings = settings
         self._clock = clock
         self.ledger = Ledger.open(settings.ledger.url)
