@@ -88,6 +88,17 @@ def test_storm_learned_after_its_due_time_says_so(gateway: Gateway) -> None:
     assert "Learned Jun 11 21:42, was due Jun 11 15:42 (EDT)" in text
 
 
+def test_duty_out_of_a_backlog_is_mailed_with_all_that_came_until_then(gateway: Gateway) -> None:
+    tips = storm_tips(60)
+    late_us = CROSSING_US + 2 * HOUR_US
+    gateway.take(tips[:52], late_us)
+    gateway.take(tips[52:], late_us + 3_000_000)
+    gateway.pass_at(late_us + 10_000_000)
+
+    (subject,) = gateway.subjects()
+    assert subject.startswith("Saw Mill North: 0.60 in of rain, report due Jun 11 15:42 EDT")
+
+
 def test_late_tips_that_move_a_mailed_due_time_make_one_correction(gateway: Gateway) -> None:
     tips = storm_tips(60)
     held_back, early = tips[20:25], [*tips[:20], *tips[25:55]]

@@ -29,7 +29,7 @@ from headwall.rules.gauge_silent import SilentGauges
 from headwall.rules.matching import KnownSpan, match
 from headwall.rules.rain import RainReading, spell_around, too_close
 from headwall.rules.rain_line import JudgedStorm, Numbers, RainLine
-from headwall.rules.tell import tell, tell_duty, to_be_told, withdraw
+from headwall.rules.tell import refresh, tell, tell_duty, to_be_told, withdraw
 from headwall.units import Depth, parse_depth
 
 log = structlog.get_logger("rules")
@@ -310,9 +310,13 @@ class _SiteJudgement:
         if fact == before:
             return
         after = duties.add_version(self._conn, before, fact, self._step.now_us)
-        if duties.asks_otherwise(before, after) and not duty.historical:
+        if duty.historical:
+            return
+        if duties.asks_otherwise(before, after):
             log.info("duty changed", duty=after.duty, due_us=after.due_us, trigger_gone=after.trigger_gone)
             tell_duty(self._conn, after, self._told(), self._step.now_us)
+        else:
+            refresh(self._conn, after)
 
     def _fact(self, storm: JudgedStorm) -> StormDuty:
         assert storm.trigger is not None

@@ -73,6 +73,16 @@ def tell_duty(conn: sa.Connection, duty: StormDuty, people: Sequence[Person], no
             _insert(conn, f"duty/{duty.duty}/{duty.version}", fact, person.id, "now", now_us)
 
 
+def refresh(conn: sa.Connection, duty: StormDuty) -> None:
+    """Let what no mail carries yet say what is known now: the rest of a backlog, a gap that has filled."""
+    query = sa.select(_O.id, _O.body).where(_O.mail.is_(None), _O.fact.startswith(f"duty/{duty.duty}/"))
+    for row in conn.execute(query).all():
+        said = msgspec.convert(row.body, StormDuty)
+        previous = {"previous_due_us": said.previous_due_us, "previous_depth_in": said.previous_depth_in}
+        body = to_body(msgspec.structs.replace(duty, **previous))
+        conn.execute(schema.outbox.update().where(_O.id == row.id).values(body=body))
+
+
 def _rows_about(conn: sa.Connection, duty: int, person: str) -> Sequence[Any]:
     query = sa.select(_O.id, _O.mail, _O.body).where(_O.fact.startswith(f"duty/{duty}/"), _O.person == person)
     return conn.execute(query.order_by(_O.id)).all()
