@@ -195,3 +195,30 @@ def test_board_without_settings_says_so_and_tries_again(broker: Broker, tmp_path
         node.run_to(1)
         assert "error settings: " in node.console() and "node is missing" in node.console()
         assert node.board.boots >= 3
+
+
+#: on its first run the node finds no memory for any connection, as when its heap is in pieces
+STARVED = b"""
+import os
+from headwall_node import app, mqtt
+
+async def connect(*args):
+    raise MemoryError("memory allocation failed, allocating 520 bytes")
+
+if "fed" not in os.listdir("/"):
+    open("/fed", "w").close()
+    mqtt.Client.connect = connect
+app.run()
+"""
+
+
+def test_node_that_finds_no_memory_to_connect_starts_anew(
+    broker: Broker, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    node = SimNode(tmp_path, broker, [3], board={"heap_kb": 200})
+    node.board.put_files({"main.py": STARVED})
+    with node:
+        node.use_clock(gateway)
+        node.run_until(lambda: tips(gateway) == 1, 60)
+        assert node.board.boots == 2
+        assert "starts anew: no memory to connect" in node.console()

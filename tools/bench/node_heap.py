@@ -69,7 +69,7 @@ def board_passes(folder: Path, heap_kb: int) -> bool:
         sim.clock.run_until(START_US + 1200 * S)
         held = [record for record in board.journal().records if record.value == "1"]
         custodian.stop()
-        whole = "MemoryError" not in board.console.read_text()
+        whole = "memory allocation failed" not in board.console.read_text()
     return whole and len(held) == TIPS and custodian.through >= held[-1].seq
 
 

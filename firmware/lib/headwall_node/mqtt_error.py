@@ -27,7 +27,7 @@ class MqttError(Exception):
 
     kind: refused (nobody listens, or a broker that declines) · bad_credentials · wrong_ca, wrong_name, expired,
     not_yet_valid, tls (the broker could not prove who it is) · timeout (an answer is overdue) · closed · protocol
-    (not MQTT 3.1.1). The text says where and why.
+    (not MQTT 3.1.1) · no_memory. The text says where and why.
     """
 
     def __init__(self, kind, text):
@@ -50,6 +50,8 @@ def explain(error, where):
     kind, text = "closed", repr(error)
     if isinstance(error, ValueError):  # mbedTLS on a certificate
         kind, text = _certificate_fault(str(error))
+    elif isinstance(error, MemoryError):
+        kind, text = "no_memory", str(error)
     elif isinstance(error, OSError):
         if error.errno == ECONNREFUSED:
             kind, text = "refused", "connection refused"

@@ -16,6 +16,7 @@ from .uplink import Uplink
 
 UPLINK_WITHIN_S = 300  # longest time from one sign of life of the uplink to the next
 GAUGE_WITHIN_S = 60
+STARVED_CONNECTIONS = 8  # so many in a row without memory, some minutes: only a restart makes one heap of the pieces
 
 
 class Node:
@@ -104,6 +105,8 @@ class Node:
             log.trouble("watchdog", "no progress of " + ", ".join(late) if late else None)
             self._look_for_faults()
             self.retain()
+            if self._uplink.starved >= STARVED_CONNECTIONS:
+                self._restart = "no memory to connect"
             if self._restart:
                 log.info("node", "starts anew: " + self._restart)
                 await self._uplink.end()

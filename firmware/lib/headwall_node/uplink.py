@@ -27,7 +27,7 @@ class Uplink:
     """config: the validated settings · link: network_link.Link · report: report.Report · mac: 12 hex digits ·
     on_config(bytes): called for each configuration that comes · progress(): called at least every other minute
 
-    room: room.Room, the buffers and the TLS context
+    room: room.Room, the buffers and the TLS context · starved: connections in a row that ended for want of memory
 
     changed: an event; set it when there is something new in the journal or the report.
     """
@@ -62,6 +62,7 @@ class Uplink:
         self._room = room
         self._holding = False
         self._closes = 0
+        self.starved = 0
         self._clock_doubt = False
         self._ntp_due = None  # tick of the next look at the NTP server; None: at once
 
@@ -131,7 +132,7 @@ class Uplink:
         return session
 
     def _failed(self, error, started):
-        kind = getattr(error, "kind", type(error).__name__)
+        kind = "no_memory" if isinstance(error, MemoryError) else getattr(error, "kind", type(error).__name__)
         log.trouble("uplink", "%s: %s" % (kind, error))
         if kind == "wrong_ca":
             self._room.forget_tls()  # somebody may put another CA file there
@@ -140,6 +141,7 @@ class Uplink:
         stable = started is not None and ticks_diff(ticks_ms(), started) > STABLE_MS
         if stable:
             self._backoff.reset()
+        self.starved = self.starved + 1 if kind == "no_memory" and not stable else 0
         self._closes = self._closes + 1 if kind == "closed" and started is not None and not stable else 0
         clash = self._closes >= CLASH_CLOSES
         self.report.fault("client_id_clash", clash)
