@@ -25,7 +25,10 @@ class DemoParts(Village):
     def board_files(self, board: DemoBoard, broker_port: int, ntp_port: int) -> dict[str, bytes]:
         """What stands on a board's flash beside the program."""
         report_s = 900 if board.mode == "mains" else 1800
-        return self.flash_files(board.name, broker_port, ntp_port, mode=board.mode, uplink_s=1800, report_s=report_s)
+        soon = {"wifi_timeout_s": 5, "backoff_max_s": 20}  # back within half a minute: mails tell minutes
+        return self.flash_files(
+            board.name, broker_port, ntp_port, mode=board.mode, uplink_s=1800, report_s=report_s, **soon
+        )
 
 
 def _is_free(port: int) -> bool:

@@ -56,8 +56,7 @@ BOARDS: Final = (
         "240ac400000a",
         tips=120,
         story="1.20 in; no network from 10:40 to 14:10",
-        # it connects again at about half past 14:12, so that minutes in the mails do not hang on milliseconds
-        outages_us=((storm_us(10 + 40.5 / 60), storm_us(14 + 10 / 60)),),
+        outages_us=((storm_us(10 + 40 / 60), storm_us(14 + 10 / 60)),),
         duty=1,
         silent=1,
     ),
