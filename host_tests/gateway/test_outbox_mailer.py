@@ -21,6 +21,7 @@ from headwall.notify import outbox
 from headwall.notify.mailer import Mailer, retry_after_us
 from headwall.registry import Registry
 from headwall.rules.facts import GaugeSilent, NearThreshold, StormDuty, to_body
+from headwall.rules.tell import refresh
 from headwall.settings import NotifySettings, SmtpSettings
 from headwall.web.status import build_status
 from headwall_board.certs import Authority
@@ -295,6 +296,22 @@ def test_correction_taken_back_while_it_waits_is_not_mailed(rig: Rig) -> None:
 
     rig.mailer.step()
     assert rig.subjects() == ["Saw Mill North: 0.50 in of rain, report due Jun 11 15:12 EDT"]
+
+
+def test_duty_whose_details_change_while_it_is_composed_is_mailed_all_the_same(rig: Rig) -> None:
+    """A backlog fills the gaps of a duty faster than a mail is composed: waiting for it to rest would be no mail."""
+    composed, fuller = duty(storm=storm(50)), duty(storm=storm(52), version=2)
+    tell(rig.ledger, "duty/1/1", composed, rig.clock.now)
+    with rig.ledger.read() as conn:
+        rows = outbox.waiting(conn)
+    with rig.ledger.begin() as conn:
+        refresh(conn, fuller)
+    mail = outbox.NewMail("<1@x>", "smo@village.example", "as it was", b"")
+    assert outbox.queue(rig.ledger, mail, rows, rig.clock.now)
+    with rig.ledger.read() as conn:
+        row = conn.execute(sa.select(schema.outbox.c.body, schema.outbox.c.mail)).one()
+    assert row.mail is not None
+    assert row.body == to_body(composed), "what the mail says, for a correction to start from"
 
 
 # --- what cannot be mailed ---

@@ -80,9 +80,13 @@ def last_urgent_us(conn: sa.Connection, people: Iterable[str]) -> dict[str, int]
 
 
 def queue(ledger: Ledger, mail: NewMail, rows: Sequence[Waiting], now_us: int) -> bool:
-    """Store a mail and link its rows, in one transaction. False if a row changed since it was read: compose anew."""
+    """Store a mail and link its rows, in one transaction. False if a row was taken back or replaced: compose anew.
+
+    A row that got new details under the same fact goes with what the mail says, and says the same from then on:
+    a backlog changes details faster than a mail can be composed.
+    """
     with ledger.begin() as conn:
-        if not _unchanged(conn, rows):
+        if not _stand(conn, rows):
             return False
         inserted = conn.execute(
             _MAILS.insert().values(
@@ -100,16 +104,16 @@ def queue(ledger: Ledger, mail: NewMail, rows: Sequence[Waiting], now_us: int) -
             )
         )
         (mail_id,) = inserted.inserted_primary_key or (None,)
-        conn.execute(_OUTBOX.update().where(_OUTBOX.c.id.in_([row.id for row in rows])).values(mail=mail_id))
+        for row in rows:
+            conn.execute(_OUTBOX.update().where(_OUTBOX.c.id == row.id).values(mail=mail_id, body=row.body))
     return True
 
 
-def _unchanged(conn: sa.Connection, rows: Sequence[Waiting]) -> bool:
+def _stand(conn: sa.Connection, rows: Sequence[Waiting]) -> bool:
+    """Whether every row still waits with its fact; a fact that asks for something else has another key."""
     ids = [row.id for row in rows]
-    query = sa.select(_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.body)
-    query = query.where(_OUTBOX.c.id.in_(ids), _OUTBOX.c.mail.is_(None))
-    found = {row.id: (row.fact, row.body) for row in conn.execute(query)}
-    return found == {row.id: (row.fact, row.body) for row in rows}
+    query = sa.select(_OUTBOX.c.id, _OUTBOX.c.fact).where(_OUTBOX.c.id.in_(ids), _OUTBOX.c.mail.is_(None))
+    return {row.id: row.fact for row in conn.execute(query)} == {row.id: row.fact for row in rows}
 
 
 def due_mails(conn: sa.Connection, now_us: int, limit: int = 100) -> list[Queued]:
