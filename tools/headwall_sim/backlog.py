@@ -1,4 +1,4 @@
-"""A board with a long backlog that comes back to its network while it rains: how fast it drains, and what goes ahead.
+"""A board with a long backlog whose network comes back while it rains: how fast it drains, and what goes ahead of it.
 
 The backlog is written by the firmware's own journal (see seeded_journal); everything after that is the node's
 program, the broker and the gateway as they are, in real time: a board with packs under way keeps the clock at 1:1.
@@ -28,10 +28,15 @@ _MAC: Final = "240ac400000a"
 _PIN: Final = 4
 _START_US: Final = to_us(datetime(2026, 6, 9, 12, tzinfo=UTC))
 _ONLINE_US: Final = _START_US + 30 * 60_000_000
-#: rain begins so long after the network is back, and passes half an inch on the fiftieth tip
-_RAIN_AFTER_US: Final = 5_000_000
-_TIP_EVERY_US: Final = 600_000
-_TIPS: Final = 60
+#: half an inch lacks one tip when the network is back; the one that crosses it falls so long after
+_CROSSING: Final = 49
+_LIVE_US: Final = 3_000_000
+_TIPS: Final = (
+    *(_ONLINE_US - (_CROSSING - n) * 30_000_000 for n in range(_CROSSING)),
+    *(_ONLINE_US + _LIVE_US + n * 1_000_000 for n in range(11)),
+)
+#: a gauge that reports every minute
+_EVERY_MS: Final = 60_000
 _RECORDS_A_SECTOR: Final = 126
 _LOOK_US: Final = 100_000
 
@@ -45,7 +50,7 @@ class Drained:
         drained: of the backlog, counted from the first to the last look.
         seconds: real time between those looks.
         left_at_mail: readings of the backlog that were not in the ledger when the duty's mail had gone.
-        mail_after_s: real time from the fiftieth tip to that look.
+        mail_after_s: real time from the crossing tip to that look.
     """
 
     readings: int
@@ -73,7 +78,7 @@ class Backlog:
     """The scene; `drain()` plays it.
 
     Args:
-        count: readings of the backlog, one a second up to half an hour before the network is back.
+        count: readings of the backlog, one a minute up to half an hour before the network is back.
         limit_s: real time after which it is given up.
     """
 
@@ -93,9 +98,11 @@ class Backlog:
         self.sim.stop()
 
     def _board(self) -> Board:
-        fallen = rain([_ONLINE_US + _RAIN_AFTER_US + n * _TIP_EVERY_US for n in range(_TIPS)], pin=_PIN)
-        seed = seeded_journal.reports(self.count, first_us=_START_US - self.count * 1_000_000, every_ms=1000)
-        flash = self.village.flash_files(NODE, self.proxy.port, self.sim.sntp.port, backoff_max_s=10)
+        fallen = rain(_TIPS, pin=_PIN)
+        seed = seeded_journal.reports(
+            self.count, first_us=_START_US - self.count * _EVERY_MS * 1000, every_ms=_EVERY_MS
+        )
+        flash = self.village.flash_files(NODE, self.proxy.port, self.sim.sntp.port, backoff_max_s=2)
         return self.sim.board(
             NODE,
             files={**flash, "boot.py": seed},
@@ -131,14 +138,14 @@ class Backlog:
             if first is None and seen.backlog:
                 first = (now, seen.backlog)
             if mail is None and seen.duty_mailed:
-                mail = (self.count - seen.backlog, (self.sim.clock.now_us() - self.board.options.tips[49]) / 1e6)
+                mail = (self.count - seen.backlog, (self.sim.clock.now_us() - _TIPS[_CROSSING]) / 1e6)
             if first and mail and seen.backlog == self.count and seen.all == self.board.taken() and self._rained():
                 return Drained(seen.all, seen.backlog - first[1], now - first[0], *mail)
             if now - began > self._limit_s:
                 raise VillageError(f"{seen} of {self.count} after {self._limit_s:.0f} s; see {self.board.console}")
 
     def _rained(self) -> bool:
-        return self.sim.clock.now_us() > self.board.options.tips[-1] + _RAIN_AFTER_US
+        return self.sim.clock.now_us() > _TIPS[-1] + _LIVE_US
 
     def _look(self) -> _Seen:
         with closing(sqlite3.connect(self.village.ledger_file)) as db:
