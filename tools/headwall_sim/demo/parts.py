@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +22,14 @@ class DemoParts(Village):
         registry = files("headwall_sim.demo").joinpath("registry.toml").read_text(encoding="utf-8")
         port = web_port if _is_free(web_port) else None
         super().__init__(folder, clock_setting, [board.name for board in BOARDS], registry, web_port=port)
+
+    def leave_to_the_system_clock(self) -> None:
+        """The simulated clock has gone: let commands on what the demo left behind use the machine's."""
+        if self.config.exists():
+            settings = self.config.read_text(encoding="utf-8")
+            self.config.write_text(
+                re.sub(r'^clock = ".*"$', 'clock = "system"', settings, flags=re.M), encoding="utf-8"
+            )
 
     def board_files(self, board: DemoBoard, broker_port: int, ntp_port: int) -> dict[str, bytes]:
         """What stands on a board's flash beside the program."""

@@ -63,6 +63,7 @@ def _run(folder: Path, *, once: bool, report_file: Path | None, web_port: int) -
                 _serve(console, parts)
         finally:
             parts.stop()
+            parts.leave_to_the_system_clock()
     return not report.faults
 
 
@@ -146,19 +147,26 @@ def _finish(console: Console, parts: DemoParts, report: DemoReport, report_file:
     for fault in report.faults:
         console.print(f"[red]not as it must be:[/red] {fault}")
     if not report.faults:
-        console.print("Nothing lost, nothing twice; the right duties and mails came out.", style="green")
+        console.print("No reading taken is lost or stored twice; the right duties and mails came out.", style="green")
+    missing = report.tips_driven - report.tips_stored
+    if missing and not report.faults:
+        console.print(f"Tips that went with the power of a board: {missing}, of at most {report.tips_at_risk} at risk.")
     kept = f"{len(report.mails)} mails in {parts.mailbox.folder}, ledger {parts.folder / 'headwall.db'}"
     console.print(f"{kept}; {seconds:.0f} s.", soft_wrap=True)
     console.print("Next:", style="bold")
-    console.print(f"  read a mail:     less {_first_duty_mail(parts)}", soft_wrap=True)
+    console.print(f"  read a mail:     less {_first_duty_text(parts)}", soft_wrap=True)
     console.print(f"  list duties:     .venv/bin/headwall duty list --config {parts.config}", soft_wrap=True)
     console.print("  your own gauge:  docs/installer.md; your own gateway: docs/operator.md")
 
 
-def _first_duty_mail(parts: DemoParts) -> Path:
-    return next(
-        (mail.path for mail in parts.mailbox.mails() if "due" in str(mail.message["Subject"])), parts.mailbox.folder
-    )
+def _first_duty_text(parts: DemoParts) -> Path:
+    """Write each mail's plain text beside its .eml file, readable in a terminal; the first that is about a duty."""
+    texts = {mail.path.with_suffix(".txt"): mail.message for mail in parts.mailbox.mails()}
+    for path, message in texts.items():
+        body = message.get_body(("plain",))
+        assert body is not None
+        path.write_text(f"Subject: {message['Subject']}\nTo: {message['To']}\n\n{body.get_content()}", encoding="utf-8")
+    return next((path for path, message in texts.items() if "due" in str(message["Subject"])), parts.mailbox.folder)
 
 
 def _serve(console: Console, parts: DemoParts) -> None:
