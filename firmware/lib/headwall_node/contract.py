@@ -9,6 +9,8 @@ TOPICS = {
     "custody": False,
     "config": True,
     "command": False,
+    "reply": False,
+    "update": False,
 }
 
 PACK_BYTES = 8192
@@ -17,6 +19,7 @@ WINDOW_PACKS = 4
 POISON_TRIES = 5
 NODE_ID_CHARS = 32
 NAME_CHARS = 32
+UPDATE_BYTES = 1024
 
 BASE_NAME = "urn:dev:mac:"  # then the MAC and a colon
 NULL_SUFFIX = ":null"
@@ -39,6 +42,10 @@ UNITS = {
     "ph": "pH",
     "battery": "%EL",
     "frequency": "1/s",
+    "pulses": "count",
+    "volume": "m3",
+    "uncertainty": "m",
+    "confidence": "/",
 }
 
 #: a record on flash holds the index: only ever append to this tuple
@@ -51,6 +58,10 @@ NULL_REASONS = (
     "not_ready",
     "fault",
     "saturated",
+    "blind_zone",
+    "low_confidence",
+    "disagree",
+    "no_layer",
 )
 
 #: the words of the state message's "reset"

@@ -26,7 +26,7 @@ SEQ_LIMIT: Final = 2**40
 
 
 def topic(node: str, kind: str) -> str:
-    """The topic of one kind (tele, event, state, custody, config, command) for one node."""
+    """The topic of one kind of the contract for one node."""
     if kind not in contract()["topics"]:
         raise ValueError(f"no topic kind {kind!r} in the contract")
     return f"{TOPIC_ROOT}/{node}/{kind}"
