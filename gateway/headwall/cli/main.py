@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "duty": Command("duty", "Reports that are due, and closing them."),
     "maintenance": Command("maintenance", "Keep a node's readings out of every judgement for a while."),
     "node": Command("node", "Boards: what they last said, and accepting them."),
+    "board": Command("board", "Boards on the bench: flash, deploy, provision, test, calibrate."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
 }
 
