@@ -34,6 +34,11 @@ def build_rom(firmware: Path, target: Path, *, compiled: bool = True) -> Path:
     return target
 
 
+def files_of(rom: Path) -> dict[str, bytes]:
+    """What build_rom() made, path → content."""
+    return {str(path.relative_to(rom)): path.read_bytes() for path in sorted(rom.rglob("*")) if path.is_file()}
+
+
 def build_overrides(target: Path) -> Path:
     """Compile the board-side modules of the simulation into `target`; returns the script to start."""
     for source in sorted(_OVERRIDES.glob("*.py")):

@@ -36,8 +36,16 @@ _TICKS_MS = 2**30 - 600_000
 
 _PUT_WELL = "the files are on the flash"
 _PUT_FILES = f"""
+import json
 import os
-for name in os.listdir("/rom/files"):
+with open("/rom/names.json") as file:
+    names = json.load(file)
+for name in names:
+    for end in [at for at in range(len(name)) if name[at] == "/"]:
+        try:
+            os.mkdir("/" + name[:end])
+        except OSError:
+            pass  # it is there
     with open("/rom/files/" + name, "rb") as source, open("/" + name, "wb") as target:
         target.write(source.read())
 print("{_PUT_WELL}")
@@ -55,7 +63,7 @@ class BoardOptions:
     """What a board is made of.
 
     Attributes:
-        files: put on its flash when it is made, name → content (config.json, ca.der, …).
+        files: put on its flash when it is made, path → content (config.json, ca.der, …).
         timeline: levels of its pins over time.
         tips: instants at which its gauge tips, to count those driven while it had power.
         mac: machine.unique_id(), 12 hex digits.
@@ -113,7 +121,9 @@ class Surroundings(Protocol):
 class Board:
     """One board. Made by Supervisor.board(); it is off until power_on()."""
 
-    def __init__(self, name: str, folder: Path, rom: Path, options: BoardOptions, surroundings: Surroundings) -> None:
+    def __init__(
+        self, name: str, folder: Path, rom: Path | None, options: BoardOptions, surroundings: Surroundings
+    ) -> None:
         self.name = name
         self.folder = folder
         self.options = options
@@ -160,7 +170,7 @@ class Board:
         self._keeper.run(self._press_reset)
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
-        """Write files on the flash of a board that is off, with the board's own file system code.
+        """Write files, path → content, on the flash of a board that is off, with the board's own file system code.
 
         Raises:
             BoardError: the board is on, or its file system refused (the console's words are in the message).
@@ -171,7 +181,9 @@ class Board:
         shutil.rmtree(stage, ignore_errors=True)
         (stage / "files").mkdir(parents=True)
         for name, content in files.items():
+            (stage / "files" / name).parent.mkdir(parents=True, exist_ok=True)
             (stage / "files" / name).write_bytes(content)
+        (stage / "names.json").write_text(json.dumps(list(files)))
         (stage / "put_files.py").write_text(_PUT_FILES)
         changed = {
             "SIM_ROM": stage.absolute(),
@@ -313,7 +325,7 @@ class Board:
             "SIM_IN": CONTROL_IN,
             "SIM_OUT": CONTROL_OUT,
             "SIM_FOLDER": self.folder.absolute(),
-            "SIM_ROM": self._rom.absolute(),
+            "SIM_ROM": "" if self._rom is None else self._rom.absolute(),
             "SIM_OFFSET": self._keeper.offset_us,
             "SIM_FAIL_AT": self._fail_at,
             "SIM_LEVELS": options.timeline.resting_levels,

@@ -22,12 +22,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from headwall_sim.board_process import BoardStarter
 from headwall_sim.net_thread import NetThread
 from headwall_sim.proxy import Proxy
-from headwall_sim.rom import build_overrides, build_rom
+from headwall_sim.rom import build_overrides, build_rom, files_of
 from headwall_sim.simclock import SimClock
 from headwall_sim.simulated_board import Board, BoardOptions
 from headwall_sim.sntp_server import SntpServer
@@ -108,19 +108,29 @@ class Supervisor:
         timeline: Timeline | None = None,
         tips: Sequence[int] = (),
         firmware: Path | None = None,
+        program: Literal["rom", "flash", "none"] = "rom",
         **options: Any,
     ) -> Board:
         """Make a board with `files` on its flash, off; see BoardOptions for `options`.
 
         A board whose folder holds a flash image keeps it, and `files` are written over those on it.
+
+        Args:
+            firmware: where its program comes from, if not from the supervisor's folder.
+            program: in a read-only file system beside the flash, which starts quickly; on the flash, as on a real
+                board; or nowhere, as on a board that nobody has deployed to.
         """
+        built = None if program == "none" else self._rom(firmware or self._firmware)
+        if built is not None and program == "flash":
+            files = {**files_of(built), **files}
+            built = None
         chosen = BoardOptions(
             files=files,
             timeline=timeline or Timeline(),
             tips=tips,
             **{"seed": self._seed + len(self.boards), **options},
         )
-        board = Board(name, self.folder / name, self._rom(firmware or self._firmware), chosen, self)
+        board = Board(name, self.folder / name, built, chosen, self)
         self.boards[name] = board
         board.put_files(files)
         return board
