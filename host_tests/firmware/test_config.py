@@ -39,7 +39,7 @@ def test_validate_tells_every_fault_at_once() -> None:
         "wifi": [{"ssid": ""}, 5],
         "sensors": [
             {"kind": "tipping_bucket", "pin": 4, "lockout_ms": 3},
-            {"kind": "tipping_bucket", "pin": 4, "stream": "rain.drops"},
+            {"kind": "tipping_bucket", "pin": 4, "name": "Regen"},
         ],
     }
     assert faults(given) == [
@@ -49,8 +49,7 @@ def test_validate_tells_every_fault_at_once() -> None:
         'keepalive_s is "60"; it must be a whole number',
         'mode is "solar"; one of: mains, battery',
         "sensors[0].lockout_ms is 3; possible: 50 to 5000 ms",
-        "sensors[1].pin 4 is used twice",
-        "sensors[1].stream rain.drops does not end in a known quantity, e.g. rain.tips",
+        "sensors[1].name Regen must be of a-z, 0-9 and _",
         "watchdog_s is true; it must be a whole number",
         "wifi[0].ssid has 0 characters; 1 to 32 are possible",
         "wifi[1] must be an object, not 5",

@@ -30,7 +30,7 @@ def test_rtc_memory_gives_back_all_that_was_saved() -> None:
         """
     )
     assert said.splitlines() == [
-        "None None b'' 0 [-1, -1, -1, -1] []",
+        "None None b'' 0 [-1, -1, -1, -1, -1, -1, -1, -1] []",
         *["True"] * 7,
         "('0badcafe', 5, None, None)",
     ]

@@ -170,7 +170,7 @@ class Village:
             "ntp_port": ntp_port,
             "keepalive_s": 1200,
             "watchdog_s": 180,
-            "sensors": [{"kind": "tipping_bucket", "stream": "rain.tips", "pin": 4}],
+            "sensors": [{"kind": "tipping_bucket", "pin": 4}],
             **settings,
         }
         hidden = {

@@ -13,11 +13,12 @@ _DUE = "<qB"  # kept in RTC memory: uptime at which the next uplink is due, fail
 class Battery:
     """given: the settings · reset: the cause of this start · retain(): saves what a reset must not lose"""
 
-    def __init__(self, given, reset, clock, retained, gauges, retain):
+    def __init__(self, given, reset, clock, retained, gauges, samplers, retain):
         self._given = given
         self._clock = clock
         self._retained = retained
         self._gauges = gauges
+        self._samplers = samplers
         self._retain = retain
         self._due, self._failures = 0, 0  # after anything but a sleep the uplink is due at once
         if reset == "deep_sleep" and len(retained.mode) == struct.calcsize(_DUE):
@@ -43,11 +44,12 @@ class Battery:
         return min(every, RETRY_MS << min(self._failures - 1, 12)) if self._failures else every
 
     async def _settle(self):
-        """Wait until no gauge is in the middle of something; a contact that chatters is not waited for for ever."""
+        """Wait until no sensor is in the middle of something; a contact that chatters is not waited for for ever."""
         end = self._clock.uptime_ms() + self._given["awake_max_s"] * 1000
-        while not all(gauge.may_sleep for gauge in self._gauges) and self._clock.uptime_ms() < end:
+        while not all(each.may_sleep for each in self._gauges + self._samplers) and self._clock.uptime_ms() < end:
             await asyncio.sleep_ms(SETTLE_MS)
 
     def _next_report(self):
-        """Uptime at which the first gauge owes its report."""
-        return min(self._retained.reported[: len(self._gauges)]) + self._given["report_s"] * 1000
+        """Uptime at which the first gauge owes its report, or the first sampler its reading."""
+        dues = [last + self._given["report_s"] * 1000 for last in self._retained.reported[: len(self._gauges)]]
+        return min(dues + [sampler.due_ms for sampler in self._samplers])

@@ -11,12 +11,15 @@ import os
 from binascii import hexlify
 from hashlib import sha256
 
-from .contract import NAME_CHARS, NODE_ID_CHARS, UNITS
+from . import rules
+from .contract import NODE_ID_CHARS
+from .specs import check
 
 SECRETS = ("username", "password", "wifi")
+SENSORS_MAX = 8
+CONTACTS_MAX = 4  # of them on interrupts
 
-#: key -> (type, default, lowest, highest, unit); for text lowest and highest count characters;
-#: for a choice the third place lists it. A default of None means: must be given.
+#: see rules.py
 SPEC = {
     "node": (str, None, 1, NODE_ID_CHARS, ""),
     "mode": ("choice", "mains", ("mains", "battery"), None, ""),
@@ -42,7 +45,7 @@ SPEC = {
     "uplink_s": (int, 1500, 10, 86400, "s"),  # battery mode: how often to connect; twice it is under an hour
     "awake_max_s": (int, 120, 10, 1800, "s"),  # battery mode: longest time awake for one connection
     "watchdog_s": (int, 60, 10, 300, "s"),
-    "sensors": ("list", None, 1, 4, ""),
+    "sensors": ("list", None, 1, SENSORS_MAX, ""),
 }
 
 WIFI = {
@@ -50,82 +53,18 @@ WIFI = {
     "password": (str, "", 0, 64, ""),
 }
 
-TIPPING_BUCKET = {
-    "kind": ("choice", None, ("tipping_bucket",), None, ""),
-    "stream": (str, "rain.tips", 3, NAME_CHARS, ""),
-    "pin": (int, None, 0, 48, "GPIO"),
-    "pull": ("choice", "up", ("up", "down", "none"), None, ""),
-    "closed": (int, 0, 0, 1, "level"),  # of the pin while the contact is closed
-    "lockout_ms": (int, 500, 50, 5000, "ms"),  # a bucket's tip takes 524 ms (JTECH 31(6)): two within are one
-    "settle_ms": (int, 50, 5, 100, "ms"),  # open this long before a closing can be a new tip
-    "stuck_s": (int, 10, 1, 3600, "s"),  # closed longer than this is a fault
-}
-
 
 def validate(given):
     """Every fault of a settings dict, as sentences that name the key; empty when it is good."""
     if not isinstance(given, dict):
         return ["the settings are no JSON object"]
-    faults = _faults("", given, SPEC)
-    for i, net in enumerate(_items(given, "wifi")):
-        faults += _faults("wifi[%d]." % i, net, WIFI)
-    pins, streams = [], []
-    for i, sensor in enumerate(_items(given, "sensors")):
-        where = "sensors[%d]." % i
-        faults += _faults(where, sensor, TIPPING_BUCKET)
-        if isinstance(sensor, dict):
-            faults += _sensor_faults(where, sensor, pins, streams)
+    faults = rules.faults("", given, SPEC)
+    for i, net in enumerate(rules.items(given, "wifi")):
+        faults += rules.faults("wifi[%d]." % i, net, WIFI)
+    pins, streams = {}, {}
+    for i, sensor in enumerate(rules.items(given, "sensors")):
+        faults += check.sensor_faults("sensors[%d]." % i, sensor, pins, streams)
     return faults or _relations(complete(given))
-
-
-def _items(given, key):
-    found = given.get(key)
-    return found if isinstance(found, list) else []
-
-
-def _faults(where, given, spec):
-    if not isinstance(given, dict):
-        return ["%s must be an object, not %s" % (where.rstrip("."), json.dumps(given))]
-    faults = ["%s%s is not a setting" % (where, key) for key in given if key not in spec]
-    for key, (kind, default, low, high, unit) in spec.items():
-        if key in given:
-            fault = _fault(given[key], kind, low, high, unit)
-            if fault:
-                faults.append("%s%s %s" % (where, key, fault))
-        elif default is None:
-            faults.append("%s%s is missing" % (where, key))
-    return faults
-
-
-def _fault(value, kind, low, high, unit):
-    """What is wrong with one value, or None."""
-    if kind == "choice":
-        return None if value in low else "is %s; one of: %s" % (json.dumps(value), ", ".join(low))
-    if kind == "list":
-        if not isinstance(value, list):
-            return "must be a list"
-        return None if low <= len(value) <= high else "has %d entries; %d to %d are possible" % (len(value), low, high)
-    if kind is str:
-        if not isinstance(value, str):
-            return "must be text"
-        return (
-            None if low <= len(value) <= high else "has %d characters; %d to %d are possible" % (len(value), low, high)
-        )
-    if not isinstance(value, int) or isinstance(value, bool):
-        return "is %s; it must be a whole number" % json.dumps(value)
-    return None if low <= value <= high else "is %d; possible: %d to %d %s" % (value, low, high, unit)
-
-
-def _sensor_faults(where, sensor, pins, streams):
-    faults = []
-    stream = sensor.get("stream", "rain.tips")
-    if isinstance(stream, str) and stream[stream.rfind(".") + 1 :] not in UNITS:
-        faults.append("%sstream %s does not end in a known quantity, e.g. rain.tips" % (where, stream))
-    for key, value, seen in (("pin", sensor.get("pin"), pins), ("stream", stream, streams)):
-        if value in seen:
-            faults.append("%s%s %s is used twice" % (where, key, value))
-        seen.append(value)
-    return faults
 
 
 def _relations(full):
@@ -137,21 +76,19 @@ def _relations(full):
         faults.append("backoff_min_s is greater than backoff_max_s")
     if full["watchdog_s"] <= full["connect_timeout_s"]:
         faults.append("watchdog_s must be greater than connect_timeout_s: a slow broker would reset the board")
-    if full["mode"] == "battery" and len(full["sensors"]) > 2:
-        faults.append("sensors: battery mode can wake for two contacts only")
+    contacts = sum(1 for sensor in full["sensors"] if sensor["kind"] == "tipping_bucket")
+    most = 2 if full["mode"] == "battery" else CONTACTS_MAX
+    if contacts > most:
+        faults.append("sensors: %d tipping buckets; mode %s can serve %d" % (contacts, full["mode"], most))
     return faults
 
 
 def complete(given):
     """The settings with every default filled in."""
-    full = _filled(given, SPEC)
-    full["wifi"] = [_filled(net, WIFI) for net in full["wifi"]]
-    full["sensors"] = [_filled(sensor, TIPPING_BUCKET) for sensor in full["sensors"]]
+    full = rules.filled(given, SPEC)
+    full["wifi"] = [rules.filled(net, WIFI) for net in full["wifi"]]
+    full["sensors"] = [check.filled(sensor) for sensor in full["sensors"]]
     return full
-
-
-def _filled(given, spec):
-    return {key: given[key] if key in given else rule[1] for key, rule in spec.items()}
 
 
 def config_hash(raw):

@@ -16,6 +16,7 @@ from .uplink import Uplink
 
 UPLINK_WITHIN_S = 300  # longest time from one sign of life of the uplink to the next
 GAUGE_WITHIN_S = 60
+SENSOR_WITHIN_S = 180  # longest warm-up and timeout, and a pause of half a minute
 STARVED_CONNECTIONS = 8  # so many in a row without memory, some minutes: only a restart makes one heap of the pieces
 
 
@@ -37,6 +38,7 @@ class Node:
         self._journal = Journal(_partition("journal"), esp32.NVS("headwall"), uid)
         self._resume_journal()
         self._build_gauges()
+        self._build_samplers()
         self._report = Report(self._journal, self._clock, in_force, given["mode"], cause, self._extra)
         self._report.config_error = refused
         log.trouble("settings", refused)
@@ -63,13 +65,28 @@ class Node:
 
     def _build_gauges(self):
         sensors = self._given["sensors"]
-        tips = Tips(self._journal, self._retained, self._clock, [sensor["stream"] for sensor in sensors])
+        contacts = [sensor for sensor in sensors if sensor["kind"] == "tipping_bucket"]
+        tips = Tips(self._journal, self._retained, self._clock, [sensor["streams"][0] for sensor in contacts])
         woken = power.woken_by()
         self._gauges = []
-        for contact, sensor in enumerate(sensors):
+        for contact, sensor in enumerate(contacts):
             gauge = TippingBucket(sensor, contact, tips, self._retained, self._given["report_s"])
             gauge.start(woken == contact)
             self._gauges.append(gauge)
+
+    def _build_samplers(self):
+        sampled = [sensor for sensor in self._given["sensors"] if sensor["kind"] != "tipping_bucket"]
+        if not sampled:
+            self._samplers = []
+            return
+        from .rig import Rig  # a rain gauge alone does without its memory
+        from .sampler import Sampler
+
+        rig = Rig([sensor.get("temperature_from") for sensor in sampled], self._clock.uptime_ms)
+        self._samplers = [
+            Sampler(sensor, len(self._gauges) + i, self._journal, self._clock, self._retained, rig)
+            for i, sensor in enumerate(sampled)
+        ]
 
     def _extra(self):
         """Fields of the state message that the report cannot know."""
@@ -82,6 +99,7 @@ class Node:
     async def main(self):
         """Run for ever; on battery, until the next sleep. The first exception of any task ends the program."""
         work = [self._run_gauge(contact) for contact in range(len(self._gauges))]
+        work += [self._run_sampler(sampler) for sampler in self._samplers]
         work.append(self._check())
         work.append(self._on_battery() if self._given["mode"] == "battery" else self._on_mains())
         await asyncio.gather(*[asyncio.create_task(task) for task in work])
@@ -97,6 +115,15 @@ class Node:
             self._uplink.look()
 
         await self._gauges[contact].run(beat)
+
+    async def _run_sampler(self, sampler):
+        self._watchdog.register(sampler.name, SENSOR_WITHIN_S)
+
+        def beat():
+            self._watchdog.progress(sampler.name)
+            self._uplink.look()
+
+        await sampler.run(beat)
 
     async def _check(self):
         """Feed the watchdog, look for faults, keep what a reset must not lose, and start anew when that is due."""
@@ -130,9 +157,9 @@ class Node:
     async def _on_battery(self):
         from .battery import Battery  # a node on mains does without its memory
 
-        await Battery(self._given, self._report.reset, self._clock, self._retained, self._gauges, self.retain).run(
-            self._connect_once
-        )
+        await Battery(
+            self._given, self._report.reset, self._clock, self._retained, self._gauges, self._samplers, self.retain
+        ).run(self._connect_once)
 
     async def _connect_once(self):
         """Connect until everything is in custody; whether it is."""

@@ -13,15 +13,17 @@ import machine
 PENDING_MAX = 8
 #: contacts (gauges) that RTC memory has room for
 CONTACTS_MAX = 4
+#: sensors of any kind that it has room for, the contacts among them
+SENSORS_MAX = 8
 
-_MAGIC = b"HWR1"
+_MAGIC = b"HWR2"
 _NO_JID = bytes(8)
 _SOURCES = (None, "rtc", "custody", "ntp")
 # magic, CRC-32 of all that follows, _BODY, _REPORTS, mode, pending tips
 _BODY = (
     "<B4sqqB8sIBBB"  # 1 known + 2 has UTC, boot, base, ahead, source · jid, through · closed, sizes of mode and tips
 )
-_REPORTS = "<qqqq"
+_REPORTS = "<8q"
 _TIP = "<BI4sqq"  # contact, total, boot, uptime, UTC or -1
 _FIXED = 8 + struct.calcsize(_BODY) + struct.calcsize(_REPORTS)
 
@@ -48,7 +50,8 @@ class Retained:
 
     clock: what `Clock.carry()` gave, or None · custody: (journal id in hex, through) or None ·
     mode: up to 64 bytes of the app's own · closed: bit mask of contacts that were closed when last looked at ·
-    reported: uptime of each contact's last report or -1 · pending: list of (contact, total, boot, up_ms, time_ms).
+    reported: uptime of each sensor's last report or -1, the contacts first ·
+    pending: list of (contact, total, boot, up_ms, time_ms).
     """
 
     def __init__(self):
@@ -66,7 +69,7 @@ class Retained:
         self.custody = None
         self.mode = b""
         self.closed = 0
-        self.reported = [-1] * CONTACTS_MAX
+        self.reported = [-1] * SENSORS_MAX
         self.pending = []
 
     def _load(self, raw):

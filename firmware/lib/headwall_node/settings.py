@@ -23,7 +23,7 @@ def load():
 
     error = _take_candidate(config)
     settings, in_force, faults = config.load()
-    _forget("config")
+    _forget("config", "rules", "specs")
     if faults and error is None:
         error = _text(faults)
     return settings, in_force, error or refused().get("why")
@@ -89,9 +89,12 @@ def _remove(path):
         pass  # not there
 
 
-def _forget(module):
-    """Drop a module of this package, so that its memory is free again."""
+def _forget(*modules):
+    """Drop modules of this package and what they are made of, so that their memory is free again."""
     package = __name__[: __name__.rfind(".")]
-    sys.modules.pop(package + "." + module, None)
-    sys.modules[package].__dict__.pop(module, None)
+    for module in modules:
+        name = package + "." + module
+        for loaded in [each for each in sys.modules if each == name or each.startswith(name + ".")]:
+            del sys.modules[loaded]
+        sys.modules[package].__dict__.pop(module, None)
     gc.collect()

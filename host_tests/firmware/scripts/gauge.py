@@ -12,7 +12,7 @@ from headwall_node.sensors import tipping_bucket
 T = 1781000000000
 SETTINGS = {
     "kind": "tipping_bucket",
-    "stream": "rain.tips",
+    "name": "rain",
     "pin": 4,
     "pull": "up",
     "closed": 0,
