@@ -89,8 +89,8 @@ def test_custody_message_says_what_the_contract_lists() -> None:
 
 
 def test_subscriptions_cover_what_nodes_publish_and_nothing_of_the_gateway() -> None:
-    assert FROM_NODE == ("tele", "event", "state")
-    assert subscriptions() == ["headwall/v1/+/tele", "headwall/v1/+/event", "headwall/v1/+/state"]
+    assert FROM_NODE == ("tele", "event", "state", "reply")
+    assert subscriptions() == [f"headwall/v1/+/{kind}" for kind in FROM_NODE]
 
 
 def test_split_topic_is_the_inverse_of_topic() -> None:

@@ -22,6 +22,10 @@ _POSSIBLE: Final[dict[str, tuple[float, float]]] = {
     "ph": (0, 14),
     "battery": (0, 100),
     "frequency": (0, inf),
+    "pulses": (0, inf),
+    "volume": (0, inf),
+    "uncertainty": (0, inf),
+    "confidence": (0, 1),
 }
 
 

@@ -14,12 +14,15 @@ from headwall.ledger.append import NewReading
 from headwall.ledger.dead_letters import Letter
 from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings
-from headwall.wire.errors import PackError, StateError, TopicError
+from headwall.wire.errors import PackError, ReplyError, StateError, TopicError
+from headwall.wire.reply import Reply, parse_reply
 from headwall.wire.senml import Pack, Record, decode, encode_record
 from headwall.wire.state import NodeState, parse_state
 from headwall.wire.topics import split_topic
 
 _NEVER_US = 2**63
+#: the quarantine of readings that a board took in maintenance mode
+MAINTENANCE = "maintenance"
 #: (node, jid)
 JournalKey = tuple[str, str]
 
@@ -50,6 +53,7 @@ class Sorted(msgspec.Struct):
     numbers: dict[JournalKey, list[tuple[int, int]]] = msgspec.field(default_factory=lambda: defaultdict(list))
     heard_us: dict[str, int] = msgspec.field(default_factory=dict)
     states: list[tuple[str, NodeState, Message]] = msgspec.field(default_factory=list)
+    replies: list[tuple[str, Reply, Message]] = msgspec.field(default_factory=list)
     unclaimed: dict[str, dict[str, object]] = msgspec.field(default_factory=dict)
     faults: dict[tuple[str, str], str] = msgspec.field(default_factory=dict)
 
@@ -93,6 +97,8 @@ class Sorter:
                 continue
             if kind == "state":
                 self._state(out, node, message)
+            elif kind == "reply":
+                self._reply(out, node, message)
             else:
                 self._pack(out, node, message)
         return out
@@ -117,11 +123,20 @@ class Sorter:
             return
         out.states.append((node, state, message))
 
+    def _reply(self, out: Sorted, node: str, message: Message) -> None:
+        if self._registry.node(node) is None:
+            _unknown_node(out, node, message)
+            return
+        try:
+            out.replies.append((node, parse_reply(message.payload), message))
+        except ReplyError as error:
+            out.letters.append(_whole(message, error.reason, error.detail, node))
+            out.faults[node, "bad_reply"] = str(error)
+
     def _pack(self, out: Sorted, node: str, message: Message) -> None:
         known = self._registry.node(node)
         if known is None:
-            out.unclaimed.setdefault(node, {})
-            out.letters.append(_whole(message, "unknown_node", f"the registry has no node {node!r}", node))
+            _unknown_node(out, node, message)
             return
         try:
             pack = decode(message.payload)
@@ -153,14 +168,15 @@ class Sorter:
                 continue
             if verdict.quarantine is not None:
                 out.faults[node, "clock_wrong"] = f"{record.stream} has a time that cannot be: {verdict.quarantine}"
+            quarantine = verdict.quarantine or (MAINTENANCE if record.maintenance else None)
             quality = quality_of(record.stream, record.value)
-            if quality == FAIL:
+            if quality == FAIL and not record.maintenance:
                 out.faults[node, "impossible_value"] = f"{record.stream} says {record.value:g}, which cannot be"
             out.origins.append(origin)
             out.readings.append(
                 NewReading(
                     node, pack.jid, seq, record.stream, record.time_us, record.boot, record.uptime_ms, record.value,
-                    record.total, record.null_reason, quality, verdict.quarantine,
+                    record.total, record.null_reason, quality, quarantine,
                     "node", message.received_us,
                 )
             )  # fmt: skip
@@ -197,13 +213,18 @@ def conflict_letter(reading: NewReading, topic: str, mac: str) -> Letter:
     """The dead letter of a reading whose identity the ledger holds with other content."""
     record = Record(
         reading.stream, reading.time_us, reading.boot, reading.uptime_ms, reading.value, reading.total,
-        reading.null_reason,
+        reading.null_reason, None, reading.quarantine == MAINTENANCE,
     )  # fmt: skip
     detail = f"number {reading.seq} of journal {reading.jid} is in the ledger with other content; the first stays"
     payload = encode_record(mac, reading.jid, reading.seq, record)
     return Letter(
         topic, payload, "identity_conflict", detail, reading.received_us, reading.node, reading.jid, reading.seq
     )  # fmt: skip
+
+
+def _unknown_node(out: Sorted, node: str, message: Message) -> None:
+    out.unclaimed.setdefault(node, {})
+    out.letters.append(_whole(message, "unknown_node", f"the registry has no node {node!r}", node))
 
 
 def _whole(message: Message, reason: str, detail: str, node: str | None) -> Letter:

@@ -179,6 +179,70 @@ maintenance = sa.Table(
     _now(),
 )
 
+#: what a person measured of a sensor and when; body is a ledger.calibrations.Calibration. A dated layer: readings stay
+calibrations = sa.Table(
+    "calibrations",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),  # of the body: the same record comes once
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("stream", sa.String(32), nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("done_us", _Big, nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    _now(),
+    sa.Index("ix_calibrations_node_stream_done_us", "node", "stream", "done_us"),
+)
+
+#: configurations for boards, each version as its bytes; the newest of a node is the one it is to have
+node_configs = sa.Table(
+    "node_configs",
+    metadata,
+    sa.Column("node", sa.String(32), primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.String(16), nullable=False),  # by which the node names it in its state
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    sa.Column("published_us", _Big),  # last handed to the broker
+    _now(),
+)
+
+#: commands for boards; state: queued | sent | done | refused | expired
+commands = sa.Table(
+    "commands",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("name", sa.String(8), nullable=False, unique=True),  # its id on the wire
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("do", sa.String(16), nullable=False),
+    sa.Column("fields", sa.JSON, nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    sa.Column("until_us", _Big, nullable=False),
+    sa.Column("state", sa.String(8), nullable=False),
+    sa.Column("sends", sa.Integer, nullable=False),
+    sa.Column("sent_us", _Big),  # last handed to the broker
+    sa.Column("why", sa.Text),  # of a refusal
+    sa.Column("result", sa.JSON),
+    sa.Column("wanted", _Big),  # of an update: the newest offset that the board asked for
+    sa.Column("replied_us", _Big),  # when it was done or refused
+    _now(),
+    sa.Index("ix_commands_node_state", "node", "state"),
+)
+
+#: update bundles, whole
+bundles = sa.Table(
+    "bundles",
+    metadata,
+    sa.Column("name", sa.String(16), primary_key=True),  # the start of its SHA-256
+    sa.Column("digest", sa.String(64), nullable=False),
+    sa.Column("version", sa.String(32), nullable=False),
+    sa.Column("size", _Big, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    _now(),
+)
+
 #: how far each follower (rules, influx, …) has read along the append position
 cursors = sa.Table(
     "cursors",

@@ -27,5 +27,9 @@ class StateError(WireError):
     """A node's state message that cannot be taken."""
 
 
+class ReplyError(WireError):
+    """A node's reply that cannot be taken."""
+
+
 class TopicError(WireError):
     """A topic outside the contract."""

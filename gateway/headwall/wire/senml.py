@@ -28,7 +28,8 @@ _FIRST_US: Final = _ABSOLUTE_FROM_S * 1_000_000
 _LIMIT_US: Final = _TIME_LIMIT_S * 1_000_000
 _SENML_VERSION: Final = 10  # of RFC 8428
 _INTEGERS: Final = 2**53  # doubles hold every integer below
-_MOST_TIPS: Final = 1_000_000
+#: how large a count can be: tips come one by one, a meter's pulses are all that it counted since it began
+_MOST: Final = {"tips": 1_000_000, "pulses": _INTEGERS}
 _NULL_SUFFIX: Final[str] = contract()["senml"]["null_suffix"]
 _RAW_NAME: Final[str] = contract()["senml"]["raw_name"]
 _NAME_CHARS: Final[int] = contract()["limits"]["name_chars"]
@@ -47,6 +48,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
         time_us: UTC; None where the node's clock was not known, then boot and uptime_ms stand.
         value: in the contract's unit; None for a null (with null_reason) or a raw record.
         total: the journal's running count of tips, if sent.
+        maintenance: taken in maintenance mode: kept, never judged.
     """
 
     stream: str
@@ -57,6 +59,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     total: int | None
     null_reason: str | None
     raw: bytes | None = None
+    maintenance: bool = False
 
 
 class Pack(msgspec.Struct, frozen=True, gc=False):
@@ -85,6 +88,7 @@ class _Item(msgspec.Struct, gc=False):
     seq: int | UnsetType = UNSET
     boot: str | UnsetType = UNSET
     up: float | UnsetType = UNSET
+    mnt: int | UnsetType = UNSET
     # of the RFC, with a meaning that the contract leaves out
     vb: bool | UnsetType = UNSET
     bv: float | UnsetType = UNSET
@@ -96,6 +100,7 @@ class _Name(msgspec.Struct, frozen=True):
     stream: str
     unit: str
     is_null: bool
+    most: int | None = None  # of a count
 
 
 _FIELDS = len(_Item.__struct_fields__)
@@ -110,7 +115,7 @@ def decode(payload: bytes) -> Pack:
         PackError: the reason is one of too_large, not_json, wrong_type, duplicate_key, unsupported_field,
             empty_pack, too_many_records, bad_version, missing_identity, bad_identity, bad_name, mixed_devices,
             unknown_quantity, missing_unit, wrong_unit, missing_value, bad_value, bad_null_reason, missing_time,
-            relative_time, bad_time, bad_unsynced, bad_raw.
+            relative_time, bad_time, bad_unsynced, bad_maintenance, bad_raw.
     """
     items = _items(payload)
     jid, seq = _identity(items)
@@ -152,6 +157,8 @@ def encode_record(mac: str, jid: str, seq: int, record: Record) -> bytes:
         item |= {"u": UNIT_OF[record.stream.partition(".")[2]], "v": record.value}
     if record.total is not None:
         item["s"] = record.total
+    if record.maintenance:
+        item["mnt"] = 1
     if record.time_us is not None:
         item["t"] = _decimal(record.time_us, 6)
     else:
@@ -250,7 +257,7 @@ def _parse_name(name: str) -> _Name:
         raise PackError("bad_name", f"{rest[:80]!r} is not <sensor>.<quantity> of at most {_NAME_CHARS} characters")
     if parts[1] not in UNIT_OF:
         raise PackError("unknown_quantity", f"{stream!r}: the contract has no quantity {parts[1]!r}")
-    return _Name(mac, stream, UNIT_OF[parts[1]], is_null=stream != rest)
+    return _Name(mac, stream, UNIT_OF[parts[1]], stream != rest, _MOST.get(parts[1]))
 
 
 @lru_cache(maxsize=8192)
@@ -275,7 +282,7 @@ def _repeat(item: _Item, run: _Name, time_base: int) -> Record | None:
     time_us = time_base + round(time * 1_000_000)
     if not _FIRST_US <= time_us < _LIMIT_US or not math.isfinite(value):
         return None
-    if run.unit == "count" and not (0 <= value <= _MOST_TIPS and value.is_integer()):
+    if run.most is not None and not (0 <= value <= run.most and value.is_integer()):
         return None
     if total is UNSET:
         return Record(run.stream, time_us, None, None, value, None, None)
@@ -298,9 +305,8 @@ def _record(item: _Item, name: _Name, unit: str, time_base: int | None) -> Recor
         return _raw(item)
     time_us, boot, uptime_ms = _when(item, time_base)
     total = _total(item.s) if item.s is not UNSET else None
-    if name.is_null:
-        return Record(name.stream, time_us, boot, uptime_ms, None, total, _null_reason(item))
-    return Record(name.stream, time_us, boot, uptime_ms, _value(item, name, unit), total, None)
+    value, reason = (None, _null_reason(item)) if name.is_null else (_value(item, name, unit), None)
+    return Record(name.stream, time_us, boot, uptime_ms, value, total, reason, None, _maintenance(item))
 
 
 def _raw(item: _Item) -> Record:
@@ -357,6 +363,12 @@ def _total(count: float) -> int:
     return int(count)
 
 
+def _maintenance(item: _Item) -> bool:
+    if item.mnt is not UNSET and item.mnt not in (0, 1):
+        raise PackError("bad_maintenance", f"mnt {item.mnt}; it is 1 in maintenance mode, else absent")
+    return item.mnt == 1
+
+
 def _null_reason(item: _Item) -> str:
     if item.vs is UNSET or item.v is not UNSET or item.vd is not UNSET:
         raise PackError("missing_value", "a null has its reason in vs and no value")
@@ -377,6 +389,6 @@ def _value(item: _Item, name: _Name, unit: str) -> float:
     value = item.v
     if not math.isfinite(value):
         raise PackError("bad_value", f"{name.stream} is not finite")
-    if unit == "count" and not (0 <= value <= _MOST_TIPS and value.is_integer()):
+    if name.most is not None and not (0 <= value <= name.most and value.is_integer()):
         raise PackError("bad_value", f"{name.stream} {value} is no count")
     return value

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from headwall.wire.contract import PACK_BYTES, SEQ_LIMIT, contract
+from headwall.wire.contract import SEQ_LIMIT, contract
 from headwall.wire.errors import StateError
+from headwall.wire.objects import json_object
 
 _HEX8 = re.compile(r"[0-9a-f]{8}")
 _HEX16 = re.compile(r"[0-9a-f]{16}")
@@ -64,9 +65,7 @@ def parse_state(payload: bytes) -> NodeState:
     Raises:
         StateError: reasons too_large, not_json, bad_state.
     """
-    if len(payload) > PACK_BYTES:
-        raise StateError("too_large", f"{len(payload)} bytes; the contract allows {PACK_BYTES}")
-    body = _object(payload)
+    body = json_object(payload, StateError, "bad_state")
     try:
         message = msgspec.convert(body, _Message)
     except msgspec.ValidationError as error:
@@ -82,16 +81,6 @@ def parse_state(payload: bytes) -> NodeState:
     anchors = [Anchor(*anchor) for anchor in message.anchors]
     _check(message, anchors)
     return NodeState("online", message.boot, message.nonce, message.journals, anchors, body)
-
-
-def _object(payload: bytes) -> dict[str, Any]:
-    try:
-        body = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise StateError("not_json", str(error)) from None
-    if not isinstance(body, dict):
-        raise StateError("bad_state", f"a JSON object is wanted, this is a {type(body).__name__}")
-    return body
 
 
 def _check(message: _Message, anchors: list[Anchor]) -> None:

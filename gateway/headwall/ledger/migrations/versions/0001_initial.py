@@ -41,6 +41,53 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_append_position")),
     )
     op.create_table(
+        "bundles",
+        sa.Column("name", sa.String(length=16), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("version", sa.String(length=32), nullable=False),
+        sa.Column("size", BIG, nullable=False),
+        sa.Column("data", sa.LargeBinary(), nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_bundles")),
+    )
+    op.create_table(
+        "calibrations",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("node", sa.String(length=32), nullable=False),
+        sa.Column("stream", sa.String(length=32), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("done_us", BIG, nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("body", sa.JSON(), nullable=False),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_calibrations")),
+        sa.UniqueConstraint("digest", name=op.f("uq_calibrations_digest")),
+    )
+    op.create_index("ix_calibrations_node_stream_done_us", "calibrations", ["node", "stream", "done_us"], unique=False)
+    op.create_table(
+        "commands",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("name", sa.String(length=8), nullable=False),
+        sa.Column("node", sa.String(length=32), nullable=False),
+        sa.Column("do", sa.String(length=16), nullable=False),
+        sa.Column("fields", sa.JSON(), nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("until_us", BIG, nullable=False),
+        sa.Column("state", sa.String(length=8), nullable=False),
+        sa.Column("sends", sa.Integer(), nullable=False),
+        sa.Column("sent_us", BIG, nullable=True),
+        sa.Column("why", sa.Text(), nullable=True),
+        sa.Column("result", sa.JSON(), nullable=True),
+        sa.Column("wanted", BIG, nullable=True),
+        sa.Column("replied_us", BIG, nullable=True),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_commands")),
+        sa.UniqueConstraint("name", name=op.f("uq_commands_name")),
+    )
+    op.create_index("ix_commands_node_state", "commands", ["node", "state"], unique=False)
+    op.create_table(
         "cursors",
         sa.Column("name", sa.String(length=32), nullable=False),
         sa.Column("pos", BIG, nullable=False),
@@ -147,6 +194,17 @@ def upgrade() -> None:
         sa.Column("key", sa.String(length=64), nullable=False),
         sa.Column("value", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("key", name=op.f("pk_meta")),
+    )
+    op.create_table(
+        "node_configs",
+        sa.Column("node", sa.String(length=32), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("hash", sa.String(length=16), nullable=False),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("published_us", BIG, nullable=True),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("node", "version", name=op.f("pk_node_configs")),
     )
     op.create_table(
         "node_states",
