@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,9 +52,21 @@ class BoardStarter:
     def fileno(self) -> int:
         return self._socket.fileno()
 
-    def start(self, argv: list[str], folder: Path, environment: dict[str, str], files: tuple[int, int, int]) -> int:
-        """Start MicroPython in `folder` with control in, control out and console; returns its process id."""
-        order = json.dumps({"argv": argv, "folder": str(folder), "env": environment}).encode()
+    def start(
+        self,
+        argv: list[str],
+        folder: Path,
+        environment: dict[str, str],
+        files: tuple[int, int, int],
+        *,
+        terminal: bool = False,
+    ) -> int:
+        """Start MicroPython in `folder` with control in, control out and console; returns its process id.
+
+        Args:
+            terminal: the console is a terminal: it is read from too, and Ctrl-C on it interrupts the program.
+        """
+        order = json.dumps({"argv": argv, "folder": str(folder), "env": environment, "terminal": terminal}).encode()
         socket.send_fds(self._socket, [order], list(files))
         while not self._started:
             self._take()
@@ -138,10 +151,13 @@ def _become_board(order: dict[str, Any], files: list[int], run_main: Callable[[l
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         high = [fcntl.fcntl(file, fcntl.F_DUPFD, 64) for file in files]
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(high[2] if order["terminal"] else os.open(os.devnull, os.O_RDONLY), 0)
         for number, file in zip((CONTROL_IN, CONTROL_OUT, 1), high, strict=True):
             os.dup2(file, number)
         os.dup2(1, 2)
+        if order["terminal"]:
+            os.setsid()
+            fcntl.ioctl(1, termios.TIOCSCTTY, 0)
         os.closerange(5, 256)
         os.chdir(order["folder"])
         os.environ.update(order["env"])

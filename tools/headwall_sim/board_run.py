@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pty
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +53,7 @@ class BoardRun:
     Args:
         on_frame: gets the frames that are about the board and not about waiting.
         on_hang: called when the board was awake for its watchdog's timeout without feeding it.
+        terminal: the console is a terminal, for type().
     """
 
     def __init__(
@@ -61,6 +64,8 @@ class BoardRun:
         console: Console,
         on_frame: Callable[[Frame], None],
         on_hang: Callable[[], None],
+        *,
+        terminal: bool = False,
     ) -> None:
         self._name = name
         self._keeper = keeper
@@ -73,16 +78,18 @@ class BoardRun:
         self._buffer = bytearray()
         self._participant = Participant(name, self._go, None, self._ask)
         self._ending = False
+        self._terminal = terminal
         self.pid = 0
 
     def start(self, argv: list[str], folder: Path, environment: dict[str, str]) -> None:
         """Fork MicroPython; the board is awake from now on."""
         in_read, self._to_board = os.pipe()
         self._from_board, out_write = os.pipe()
-        self._console_out, console_in = os.pipe()
+        self._console_out, console_in = _open_terminal() if self._terminal else os.pipe()
         os.set_blocking(self._console_out, False)
+        files = (in_read, out_write, console_in)
         try:
-            self.pid = self._starter.start(argv, folder, environment, (in_read, out_write, console_in))
+            self.pid = self._starter.start(argv, folder, environment, files, terminal=self._terminal)
         finally:
             for file in (in_read, out_write, console_in):
                 os.close(file)
@@ -96,6 +103,11 @@ class BoardRun:
         self._disarm()
         self._participant.awake = True
         self._starter.kill(self.pid)
+
+    def type(self, data: bytes) -> None:
+        """Key strokes on its terminal; what it has no room for is lost, as on a serial line."""
+        with contextlib.suppress(OSError):
+            os.write(self._console_out, data)
 
     def tell(self, frame: Frame) -> None:
         """Send the board a frame that needs no answer."""
@@ -157,6 +169,8 @@ class BoardRun:
             data = os.read(self._console_out, 65536)
         except BlockingIOError:
             return False
+        except OSError:  # how a terminal says that nobody has its other end any more
+            data = b""
         if not data:
             self._keeper.unwatch(self._console_out)
             return False
@@ -173,3 +187,15 @@ class BoardRun:
         if self._hang is not None:
             self._hang.cancel()
             self._hang = None
+
+
+def _open_terminal() -> tuple[int, int]:
+    """A terminal that changes nothing but makes an interrupt of Ctrl-C: (our end, the board's)."""
+    ours, theirs = pty.openpty()
+    mode = termios.tcgetattr(theirs)
+    mode[0] &= ~(termios.ICRNL | termios.IXON | termios.ISTRIP | termios.BRKINT)
+    mode[1] = 0
+    mode[3] = termios.ISIG | termios.NOFLSH
+    mode[6][termios.VMIN], mode[6][termios.VTIME] = 1, 0
+    termios.tcsetattr(theirs, termios.TCSANOW, mode)
+    return ours, theirs

@@ -26,6 +26,7 @@ SLEEP = ord("S")  # deep sleep; a: milliseconds or FOREVER; b: wake sources as b
 RESET = ord("R")  # a: reset cause
 CUT = ord("C")  # its flash met the operation at which the power is to fail
 WATCH = ord("W")  # the watchdog was fed; a: its timeout in us
+UP = ord("U")  # the simulation's own start is over: the board's own files run next
 RTC = ord("T")  # a: what to add to virtual us for the clock's own time
 # from the clock
 GO = ord("G")  # a: offset; b: episode

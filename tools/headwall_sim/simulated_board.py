@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from headwall_sim.board_process import CONTROL_IN, CONTROL_OUT, BoardStarter
 from headwall_sim.board_run import BoardRun, Console
 from headwall_sim.frames import FOREVER, Frame
 from headwall_sim.journal_reader import JournalImage, read_journal
+from headwall_sim.serial_port import SerialPort
 from headwall_sim.timekeeper import Timekeeper, Timer
 from headwall_sim.timeline import Timeline
 
@@ -30,6 +32,14 @@ POWER_ON, HARD, WATCHDOG, DEEP_SLEEP, SOFT = 1, 2, 3, 4, 5
 EXT0_WAKE, EXT1_WAKE, TIMER_WAKE = 2, 3, 4
 _CAUSES = {POWER_ON: "power_on", HARD: "hard", WATCHDOG: "watchdog", DEEP_SLEEP: "deep_sleep", SOFT: "soft"}
 _WAKES = {0: None, EXT0_WAKE: "pin", EXT1_WAKE: "pin", TIMER_WAKE: "timer"}
+#: what an ESP32's ROM prints after each reset, by cause
+_ROM_SAYS = {
+    POWER_ON: b"rst:0x1 (POWERON_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
+    HARD: b"rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
+    WATCHDOG: b"rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
+    DEEP_SLEEP: b"rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
+    SOFT: b"rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
+}
 _COUNTS = struct.Struct("<8q")
 #: each run's ticks begin so many ms before they wrap at 2^30: every run of ten minutes sees it
 _TICKS_MS = 2**30 - 600_000
@@ -72,6 +82,7 @@ class BoardOptions:
         erase_ms: time of a sector's erase, in which interrupts wait.
         boot_ms: from power, reset or wake-up to the first line of the program.
         ticks_ms: value of the tick counter at boot.
+        serial: it has a serial port (`Board.device`) with MicroPython's prompt, as on the bench; it keeps real time.
         environment: further variables for os.getenv().
     """
 
@@ -80,13 +91,14 @@ class BoardOptions:
     tips: Sequence[int] = ()
     mac: str = "240ac4000001"
     heap_kb: int = 128
-    overhead_kb: int = 39
+    overhead_kb: int = 40
     vfs_blocks: int = 64
     journal_blocks: int = 64
     erase_ms: int = 45
     boot_ms: int = 300
     ticks_ms: int = _TICKS_MS
     seed: int = 0
+    serial: bool = False
     environment: Mapping[str, str] | None = None
 
 
@@ -141,7 +153,11 @@ class Board:
         self._off_us: int | None = None
         folder.mkdir(parents=True, exist_ok=True)
         options.timeline.write(folder / "pins.bin")
-        self._console = Console(folder / "console.log", self._keeper)
+        self._up = False  # a serial board hears what is typed
+        self._port = SerialPort(folder / "console.log", self._keeper) if options.serial else None
+        self._console: Console = self._port or Console(folder / "console.log", self._keeper)
+        if self._port is not None:
+            self._port.listen(self._typed)
         image = folder / "flash.bin"
         if not image.exists():
             image.write_bytes(b"\xff" * BLOCK * (options.vfs_blocks + options.journal_blocks))
@@ -218,6 +234,17 @@ class Board:
     def console(self) -> Path:
         """The file of what it printed, each line with its simulated time."""
         return self._console.path
+
+    @property
+    def device(self) -> str:
+        """The path of its serial port.
+
+        Raises:
+            BoardError: it was made without one.
+        """
+        if self._port is None:
+            raise BoardError(f"{self.name} has no serial port: make it with serial=True")
+        return self._port.device
 
     @property
     def pid(self) -> int | None:
@@ -301,20 +328,44 @@ class Board:
         self._emit("reset", cause=_CAUSES[cause])
         self._boot(cause, 0)
 
+    def _soft_reset(self) -> None:
+        """The prompt was left by Ctrl-D: only MicroPython starts anew."""
+        assert self._port is not None
+        self._port.send(b"MPY: soft reboot\r\n")
+        self._emit("reset", cause=_CAUSES[SOFT])
+        self._start(SOFT, 0, prompt=self._port.raw)
+
+    def _typed(self, data: bytes) -> None:
+        if self._run is not None and self._up:
+            self._run.type(data)
+
     def _boot(self, cause: int, wake: int) -> None:
         self.state = "booting"
+        if self._port is not None:
+            self._port.raw = False
+            self._port.send(b"ets Jul 29 2019 12:21:46\r\n\r\n" + _ROM_SAYS[cause] + b"\r\n")
         self._later(self._keeper.now_us() + self.options.boot_ms * 1000, lambda: self._start(cause, wake))
 
-    def _start(self, cause: int, wake: int) -> None:
+    def _start(self, cause: int, wake: int, *, prompt: bool = False) -> None:
         self.boots += 1
+        self._up = False
         self.state = "running"
         self._emit("boot", cause=_CAUSES[cause], wake=_WAKES[wake])
         self._run = BoardRun(
-            self.name, self._keeper, self._around.starter, self._console, self._on_frame, self._on_hang
+            self.name,
+            self._keeper,
+            self._around.starter,
+            self._console,
+            self._on_frame,
+            self._on_hang,
+            terminal=self.options.serial,
         )
         heap = f"heapsize={self.options.heap_kb + self.options.overhead_kb}K"
-        argv = ["micropython", "-X", heap, str(self._around.boot_script.absolute())]
-        self._run.start(argv, self.folder, self._environment(cause, wake))
+        argv = ["micropython", "-X", heap, *["-i"] * self.options.serial, str(self._around.boot_script.absolute())]
+        environment = self._environment(cause, wake)
+        if self.options.serial:
+            environment["SIM_SERIAL"] = "prompt" if prompt else "run"
+        self._run.start(argv, self.folder, environment)
         self._around.board_of_process(self._run.pid, self)
 
     def _environment(self, cause: int, wake: int) -> dict[str, str]:
@@ -344,6 +395,10 @@ class Board:
     def _on_frame(self, frame: Frame) -> None:
         if frame.op == frames.RTC:
             self._rtc_ahead_us = frame.a
+        elif frame.op == frames.UP:
+            self._up = True
+            if self._port is not None and self._port.raw:
+                self._typed(b"\x01")
         elif frame.op == frames.SLEEP:
             self._end_run(lambda: self._sleep(frame.a, frame.b))
         elif frame.op == frames.RESET:
@@ -371,10 +426,13 @@ class Board:
         assert run is not None
         run.close()
         self._run, self._then = None, None
+        code = os.waitstatus_to_exitcode(status)
         if then is not None:
             then()
+        elif self.options.serial and code in (0, -signal.SIGINT):
+            # Ctrl-C in the instant between a program and the prompt ends this port; on a board it does nothing
+            self._soft_reset()
         else:
-            code = os.waitstatus_to_exitcode(status)
             self._console.note(f"the interpreter ended with status {code}; the board resets")
             self._emit("crash", status=code)
             self._boot(HARD, 0)

@@ -25,6 +25,8 @@ _sent_us = 0
 fail_at = int(os.getenv("SIM_FAIL_AT"))  # flash operation at which the power fails, or -1
 watchdog_us = 0  # its timeout, 0: not running
 _fed_us = 0
+#: a board with a serial port keeps real time: Ctrl-C may come at any instant, and would tear an exchange of frames
+_SERIAL = bool(os.getenv("SIM_SERIAL"))
 next_edge_us = 1 << 61  # _pins keeps it
 deliver = None  # _pins.deliver: hands on the edges that are due
 
@@ -84,7 +86,7 @@ def wait(poller, until_us, interrupts=True):
         until_us = _fed_us + watchdog_us
     if interrupts and (until_us < 0 or until_us > next_edge_us):
         until_us = next_edge_us if next_edge_us < 1 << 61 else FOREVER
-    ready = _wait_awake(poller, until_us) if _holds() else _wait_idle(poller, until_us)
+    ready = _wait_awake(poller, until_us) if _SERIAL or _holds() else _wait_idle(poller, until_us)
     if bitten():
         end_of_process(ord("R"), 3)  # machine.WDT_RESET
     if interrupts and now_us() >= next_edge_us:

@@ -25,16 +25,7 @@ import vfs  # noqa: E402
 
 import ssl  # noqa: E402
 
-_wrap_socket = ssl.SSLContext.wrap_socket
-
-
-def wrap_socket(self, sock, *args, **kwargs):
-    tls = _wrap_socket(self, sock, *args, **kwargs)
-    select.wrapped(tls, sock)
-    return tls
-
-
-ssl.SSLContext.wrap_socket = wrap_socket
+select.follow(ssl.SSLContext)
 random.seed(int(os.getenv("SIM_SEED")))
 
 
@@ -47,7 +38,8 @@ def _mount():
     except OSError:
         vfs.VfsLfs2.mkfs(region, **options)
         vfs.mount(vfs.VfsLfs2(region, **options), "/")
-    vfs.mount(vfs.VfsPosix(os.getenv("SIM_ROM")), "/rom", readonly=True)
+    if os.getenv("SIM_ROM"):
+        vfs.mount(vfs.VfsPosix(os.getenv("SIM_ROM")), "/rom", readonly=True)
     os.chdir("/")
 
 
@@ -71,13 +63,20 @@ def _run(name):
 
 
 _mount()
-sys.path[:] = ["", "/rom", "/rom/lib", ".frozen", "/lib"]
+sys.path[:] = ["", "/rom", "/rom/lib", ".frozen", "/lib"] if os.getenv("SIM_ROM") else ["", ".frozen", "/lib"]
 gc.collect()
 if os.getenv("SIM_ONLY"):  # a program of the supervisor's own, as the one that puts files on the flash
     _run(os.getenv("SIM_ONLY"))
     sys.exit()
+_serial = os.getenv("SIM_SERIAL")
+if _serial:
+    _link.tell(ord("U"))
 _run("boot.py")
-_run("main.py")
-print("main.py has ended; the board waits at its prompt")
-while True:
-    time.sleep(86400)
+if _serial != "prompt":  # after a soft reset from the raw prompt the port runs boot.py alone
+    _run("main.py")
+if not _serial:
+    print("main.py has ended; the board waits at its prompt")
+    while True:
+        time.sleep(86400)
+for _name in [name for name in globals() if not name.startswith("__")]:
+    del globals()[_name]  # what follows is the prompt, and knows nothing of the simulation

@@ -15,12 +15,19 @@ _below = []  # (id of a TLS object, the socket below it) of the last connections
 _tls_type = None
 
 
-def wrapped(tls, sock):
-    # _simboot has ssl tell of each TLS object that it makes.
-    global _tls_type
-    _tls_type = type(tls)
-    _below[:] = [pair for pair in _below[-3:] if pair[0] != id(tls)]
-    _below.append((id(tls), sock))
+def follow(context):
+    # Have ssl.SSLContext tell of each TLS object that it makes.
+    plain = context.wrap_socket
+
+    def wrap_socket(self, sock, *args, **kwargs):
+        global _tls_type
+        tls = plain(self, sock, *args, **kwargs)
+        _tls_type = type(tls)
+        _below[:] = [pair for pair in _below[-3:] if pair[0] != id(tls)]
+        _below.append((id(tls), sock))
+        return tls
+
+    context.wrap_socket = wrap_socket
 
 
 def _socket_below(obj):
