@@ -38,7 +38,10 @@ _ADVICE: Final = (
     ("No serial data received", "hold the button BOOT (GPIO 0), press RESET (EN), let BOOT go, and give --no-reset"),
     ("Failed to start stub", "try again with --no-stub"),
     ("Hash of data", "the flash does not keep what is written to it, or the cable garbles it: try --baud 115200"),
-    ("Verification failed", "the flash does not keep what is written to it, or the cable garbles it: try --baud 115200"),
+    (
+        "Verification failed",
+        "the flash does not keep what is written to it, or the cable garbles it: try --baud 115200",
+    ),
 )
 
 
@@ -89,7 +92,7 @@ class Esptool:
         return text
 
     def read(self, offset: int, size: int, tell: Callable[[float], None] | None = None) -> bytes:
-        """Bytes of the flash; esptool checks their MD5 on the way."""
+        """Bytes of the flash; with its stub esptool checks their MD5 on the way."""
         with tempfile.TemporaryDirectory() as folder:
             target = Path(folder) / "read.bin"
             self.run("read-flash", hex(offset), hex(size), str(target), tell=tell)
@@ -108,7 +111,7 @@ def _why(port: str, command: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class Board:
-    """What a board turned out to be; `table` is None where its flash has none that can be read."""
+    """What a board turned out to be; `table` is empty for an empty flash, None where it cannot be read."""
 
     chip: str
     flash_bytes: int
@@ -143,8 +146,9 @@ def look(tool: Esptool) -> Board:
     if chip is None or size is None:
         raise InputError(f"{tool.port}: esptool does not tell chip and flash size; it said:\n{said}")
     flash_bytes = int(size[1]) << (20 if size[2] == "M" else 10)
+    content = tool.read(TABLE_OFFSET, TABLE_BYTES)
     try:
-        table = partitions.parse_table(tool.read(TABLE_OFFSET, TABLE_BYTES), tool.port)
+        table = partitions.parse_table(content, tool.port) if content.strip(b"\xff") else []
     except InputError:
         table = None
     return Board(chip[1], flash_bytes, table)
@@ -181,7 +185,10 @@ def plan(
         parts.append(blank(journal))
     if erase:
         parts += [blank(row) for row in table if row.label == "nvs"]
-    return Plan(table, parts, keeps_files, keeps_journal, _lost(held, keeps_files, keeps_journal, tool, tell))
+    lost = _lost(held, keeps_files, keeps_journal, tool, tell)
+    if board.table is None:
+        lost.append("whatever is on its flash: its partition table cannot be read")
+    return Plan(table, parts, keeps_files, keeps_journal, lost)
 
 
 def _lost(

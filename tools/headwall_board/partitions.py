@@ -69,7 +69,7 @@ def parse_table(data: bytes, where: str) -> list[Partition]:
         where: what the bytes are of, for the error.
 
     Raises:
-        InputError: no table, a wrong MD5, or partitions that overlap or do not begin with a sector.
+        InputError: no table, no or a wrong MD5, or partitions that overlap or do not begin with a sector.
     """
     rows: list[Partition] = []
     at = 0
@@ -79,7 +79,7 @@ def parse_table(data: bytes, where: str) -> list[Partition]:
         at += _ROW.size
     if not rows:
         raise InputError(f"{where} has no partition table at {TABLE_OFFSET:#x}")
-    if data[at : at + 16] == _MD5_ROW and data[at + 16 : at + 32] != hashlib.md5(data[:at]).digest():
+    if data[at : at + 32] != _MD5_ROW + hashlib.md5(data[:at]).digest():
         raise InputError(f"{where}: the MD5 of the partition table does not fit it; it is damaged")
     rows.sort(key=lambda row: row.offset)
     _check(rows, where)
@@ -153,8 +153,7 @@ def with_journal(rows: Sequence[Partition], flash_bytes: int, journal_bytes: int
 
 #: prints one line, for `require_journal`
 PROBE: Final = (
-    "import esp32\n"
-    "print([p.info()[2:5] for p in esp32.Partition.find(esp32.Partition.TYPE_DATA, label='journal')])\n"
+    "import esp32\nprint([p.info()[2:5] for p in esp32.Partition.find(esp32.Partition.TYPE_DATA, label='journal')])\n"
 )
 
 
