@@ -1,4 +1,4 @@
-"""Well-formed images for an ESP32, small but whole, as MicroPython's are built: bootloader, partition table, program."""
+"""Well-formed images for an ESP32, small but whole, as MicroPython has them: bootloader, table, program."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def binary(chip_id: int, segments: Sequence[bytes], flash_mib: int = 4, sha: boo
 
 def description(version: str = "v1.27.0", project: str = "micropython") -> bytes:
     """The esp_app_desc_t that a program's first segment begins with."""
-    packed = struct.pack(
-        "<II8x32s32s16s16s32s32s", 0xABCD5432, 0, version.encode(), project.encode(), b"", b"", b"", b""
-    )
+    packed = struct.pack("<II8x32s32s", 0xABCD5432, 0, version.encode(), project.encode())
     return packed.ljust(256, b"\0")
 
 

@@ -100,8 +100,8 @@ def read_image(path: Path) -> Image:
     table_at = TABLE_OFFSET - chip.boot_offset
     if len(data) < table_at + TABLE_BYTES:
         raise InputError(
-            f"{path} ends after {len(data)} bytes, before its partition table: it is cut short, or holds a program alone "
-            "(.app-bin). Take the .bin of micropython.org"
+            f"{path} ends after {len(data)} bytes, before its partition table: it is cut short, or holds a program "
+            "alone (.app-bin). Take the .bin of micropython.org"
         )
     table = partitions.parse_table(data[table_at : table_at + TABLE_BYTES], f"{path}")
     _check_image(data[:table_at], chip_id, f"the bootloader in {path}")

@@ -15,6 +15,7 @@ import hashlib
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from headwall.errors import InputError
@@ -90,7 +91,7 @@ def _check(rows: Sequence[Partition], where: str) -> None:
     for row in rows:
         if row.offset % SECTOR or row.size % SECTOR or not row.size:
             raise InputError(f"{where}: partition {row} does not begin and end with a sector of {SECTOR} bytes")
-    for before, row in zip(rows, rows[1:], strict=False):
+    for before, row in pairwise(rows):
         if before.end > row.offset:
             raise InputError(f"{where}: partitions {before} and {row} overlap")
     if rows[0].offset <= TABLE_OFFSET:
@@ -138,8 +139,8 @@ def with_journal(rows: Sequence[Partition], flash_bytes: int, journal_bytes: int
         raise InputError(f"no room for a journal: {max(rows, key=lambda row: row.end)} is where it would go")
     if begin - start < FILES_MIN_BYTES:
         raise InputError(
-            f"no room for a journal: with {journal_bytes // 1024} KiB for it {(begin - start) // 1024} KiB would be left "
-            f"for files; {FILES_MIN_BYTES // 1024} KiB are needed. Take an image for at least 4 MiB of flash"
+            f"no room for a journal of {journal_bytes // 1024} KiB: {(begin - start) // 1024} KiB would be left for "
+            f"files; {FILES_MIN_BYTES // 1024} KiB are needed. Take an image for at least 4 MiB of flash"
         )
     room = (
         replace(files, size=begin - start)
