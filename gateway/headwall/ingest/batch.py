@@ -6,11 +6,12 @@ import msgspec
 import sqlalchemy as sa
 
 from headwall.clock import Clock
+from headwall.downlink import commands
 from headwall.ingest import nodes
 from headwall.ingest.dead_letters import DeadLetter, mark_taken
 from headwall.ingest.journals import settle
 from headwall.ingest.nodes import Address
-from headwall.ingest.sorting import JournalKey, Message, Sorted, Sorter, conflict_letter
+from headwall.ingest.sorting import JournalKey, Message, Sorted, Sorter, conflict_letter, whole
 from headwall.ledger import dead_letters
 from headwall.ledger.append import append_readings
 from headwall.ledger.dead_letters import Letter
@@ -19,6 +20,7 @@ from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings
 from headwall.wire.contract import topic
 from headwall.wire.custody import custody_message
+from headwall.wire.reply import Reply
 from headwall.wire.senml import decode
 
 
@@ -40,6 +42,8 @@ class Outcome(msgspec.Struct):
         letters: dead letters, those seen before included.
         custody: due messages, one a journal.
         faults: what somebody must mend, by node and name, with a detail.
+        online: nonce of the newest state of each node that said one.
+        replies: to commands, by node.
     """
 
     stored: int
@@ -47,6 +51,8 @@ class Outcome(msgspec.Struct):
     letters: list[Letter]
     custody: list[Custody]
     faults: dict[tuple[str, str], str]
+    online: dict[str, str]
+    replies: list[tuple[str, Reply]]
 
 
 class Intake:
@@ -91,6 +97,8 @@ class Intake:
             return refused or "unknown_node"
         batch.states.clear()  # later ones have taken its place
         with self._ledger.begin() as conn:
+            if self._unknown_replies(conn, batch):
+                return "unknown_command"
             if letter.seq is not None and self._conflicts(conn, batch):
                 return "identity_conflict"
             self._write(conn, batch)
@@ -119,6 +127,7 @@ class Intake:
             letter = conflict_letter(reading, *batch.origins[index])
             batch.letters.append(letter)
             batch.faults[reading.node, "identity_conflict"] = letter.detail
+        batch.letters += self._unknown_replies(conn, batch)
         left_out = nodes.note_unclaimed(conn, batch.unclaimed, now_us)
         if left_out:
             batch.letters = [letter for letter in batch.letters if letter.node not in left_out]
@@ -131,7 +140,21 @@ class Intake:
         nodes.note_data(conn, batch.heard_us)
         through = settle(conn, batch.numbers, said, now_us)
         custody = _custody(conn, through)
-        return Outcome(stored.stored, stored.duplicates, batch.letters, custody, batch.faults)
+        online = {node: state.nonce for node, state, _ in batch.states if state.nonce is not None}
+        replies = [(node, reply) for node, reply, _ in batch.replies]
+        return Outcome(stored.stored, stored.duplicates, batch.letters, custody, batch.faults, online, replies)
+
+    def _unknown_replies(self, conn: sa.Connection, batch: Sorted) -> list[Letter]:
+        """Note the replies; those to commands that their node never got are taken out and become dead letters."""
+        known, letters = [], []
+        for node, reply, message in batch.replies:
+            if commands.record(conn, node, reply, message.received_us):
+                known.append((node, reply, message))
+            else:
+                detail = f"{node} got no command {reply.id} to {reply.do} from here"
+                letters.append(whole(message, "unknown_command", detail, node))
+        batch.replies = known
+        return letters
 
     def _conflicts(self, conn: sa.Connection, batch: Sorted) -> bool:
         with conn.begin_nested() as trial:

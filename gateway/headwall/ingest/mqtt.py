@@ -94,11 +94,11 @@ class Link:
         if arrived.connection == self._connection:
             self._client.ack(arrived.mid, arrived.qos)
 
-    def publish(self, topic: str, payload: bytes) -> bool:
+    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
         """Send at QoS 1; False, and nothing is kept, while there is no connection."""
         if self._connection % 2 == 0:
             return False
-        self._client.publish(topic, payload, qos=1)
+        self._client.publish(topic, payload, qos=1, retain=retain)
         return True
 
     def problem(self) -> str | None:

@@ -1,6 +1,6 @@
-"""Ingest as a running part: broker → ledger → acknowledgement → custody.
+"""Ingest as a running part: broker → ledger → acknowledgement → custody, and what else goes down to nodes.
 
-Order of every batch: commit, then acknowledge to the broker, then custody to the nodes. Killed at any point, what
+Order of every batch: commit, then acknowledge to the broker, then custody to the nodes, then what waits for them. Killed at any point, what
 was not acknowledged comes again and is stored once.
 """
 
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 import structlog
 
 from headwall.clock import Clock
+from headwall.downlink.delivery import Delivery, Outgoing
 from headwall.ingest.batch import Intake, Outcome
 from headwall.ingest.mqtt import Arrived, Link
 from headwall.ingest.sorting import Message
@@ -58,6 +59,8 @@ class IngestService:
         self._thread = threading.Thread(target=self._run, name="ingest", daemon=True)
         self._pulse = Pulse()
         self._failure: str | None = None
+        self._delivery = Delivery(ledger, clock)
+        self._undelivered: str | None = None
 
     def start(self) -> None:
         """Start receiving; returns at once, whether or not the broker is there yet."""
@@ -73,7 +76,7 @@ class IngestService:
         """None, or why messages do not reach the ledger."""
         if self._thread.ident is not None and not self._thread.is_alive() and not self._stopping.is_set():
             return f"the ingest thread has ended: {self._failure}"
-        return self._failure or self._link.problem()
+        return self._failure or self._link.problem() or self._undelivered
 
     def stuck(self) -> str | None:
         return self._pulse.stuck(self._thread)
@@ -86,6 +89,7 @@ class IngestService:
                 if batch:
                     with self._clock.busy("ingest"):
                         self._handle(batch)
+                self._deliver([])
             self._link.close()
         except BaseException as error:
             self._failure = f"{type(error).__name__}: {error}"
@@ -112,7 +116,28 @@ class IngestService:
             for outcome in outcomes:
                 for due in outcome.custody:
                     self._link.publish(*self._intake.custody_payload(due))
+            self._deliver(outcomes)
             return
+
+    def _deliver(self, outcomes: list[Outcome]) -> None:
+        """Send what waits for nodes. What fails here must not hold up readings: it is said and tried again."""
+        try:
+            for outcome in outcomes:
+                self._send(self._delivery.answer(outcome.online, outcome.replies))
+            self._send(self._delivery.due())
+        except Exception as error:
+            said = f"commands and configurations do not go out: {type(error).__name__}: {error}"
+            if self._undelivered is None:
+                log.error("downlink waits", reason=said, exc_info=not isinstance(error, sa.exc.SQLAlchemyError))
+            self._undelivered = said
+            return
+        self._undelivered = None
+
+    def _send(self, messages: list[Outgoing]) -> None:
+        if messages:
+            with self._clock.busy("downlink"):
+                taken = [each for each in messages if self._link.publish(each.topic, each.payload, retain=each.retain)]
+                self._delivery.sent(taken)
 
     def _store(self, messages: list[Message]) -> list[Outcome]:
         """Store a batch; a message that this program fails on goes alone to the dead letters."""

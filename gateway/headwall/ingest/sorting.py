@@ -93,7 +93,7 @@ class Sorter:
             try:
                 node, kind = split_topic(message.topic)
             except TopicError as error:
-                out.letters.append(_whole(message, error.reason, error.detail, None))
+                out.letters.append(whole(message, error.reason, error.detail, None))
                 continue
             if kind == "state":
                 self._state(out, node, message)
@@ -115,7 +115,7 @@ class Sorter:
         try:
             state = parse_state(message.payload)
         except StateError as error:
-            out.letters.append(_whole(message, error.reason, error.detail, node))
+            out.letters.append(whole(message, error.reason, error.detail, node))
             out.faults[node, "bad_state"] = str(error)
             return
         if self._registry.node(node) is None:
@@ -130,7 +130,7 @@ class Sorter:
         try:
             out.replies.append((node, parse_reply(message.payload), message))
         except ReplyError as error:
-            out.letters.append(_whole(message, error.reason, error.detail, node))
+            out.letters.append(whole(message, error.reason, error.detail, node))
             out.faults[node, "bad_reply"] = str(error)
 
     def _pack(self, out: Sorted, node: str, message: Message) -> None:
@@ -141,12 +141,12 @@ class Sorter:
         try:
             pack = decode(message.payload)
         except PackError as error:
-            out.letters.append(_whole(message, error.reason, error.detail, node))
+            out.letters.append(whole(message, error.reason, error.detail, node))
             out.faults[node, "bad_pack"] = str(error)
             return
         if pack.mac != known.mac:
             detail = f"the pack is of board {pack.mac}, the registry has {known.mac} as {node}"
-            out.letters.append(_whole(message, "mac_mismatch", detail, node))
+            out.letters.append(whole(message, "mac_mismatch", detail, node))
             out.faults[node, "mac_mismatch"] = detail
             return
         out.heard_us[node] = max(out.heard_us.get(node, 0), message.received_us)
@@ -224,10 +224,11 @@ def conflict_letter(reading: NewReading, topic: str, mac: str) -> Letter:
 
 def _unknown_node(out: Sorted, node: str, message: Message) -> None:
     out.unclaimed.setdefault(node, {})
-    out.letters.append(_whole(message, "unknown_node", f"the registry has no node {node!r}", node))
+    out.letters.append(whole(message, "unknown_node", f"the registry has no node {node!r}", node))
 
 
-def _whole(message: Message, reason: str, detail: str, node: str | None) -> Letter:
+def whole(message: Message, reason: str, detail: str, node: str | None) -> Letter:
+    """The dead letter of a message as it came."""
     return Letter(message.topic, message.payload, reason, detail, message.received_us, node)
 
 

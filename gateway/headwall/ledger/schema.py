@@ -227,7 +227,7 @@ commands = sa.Table(
     sa.Column("wanted", _Big),  # of an update: the newest offset that the board asked for
     sa.Column("replied_us", _Big),  # when it was done or refused
     _now(),
-    sa.Index("ix_commands_node_state", "node", "state"),
+    sa.Index("ix_commands_state_node", "state", "node"),
 )
 
 #: update bundles, whole

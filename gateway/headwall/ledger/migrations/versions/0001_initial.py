@@ -86,7 +86,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_commands")),
         sa.UniqueConstraint("name", name=op.f("uq_commands_name")),
     )
-    op.create_index("ix_commands_node_state", "commands", ["node", "state"], unique=False)
+    op.create_index("ix_commands_state_node", "commands", ["state", "node"], unique=False)
     op.create_table(
         "cursors",
         sa.Column("name", sa.String(length=32), nullable=False),
