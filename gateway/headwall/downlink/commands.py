@@ -134,9 +134,8 @@ def record(conn: sa.Connection, node: str, reply: Reply, now_us: int) -> bool:
         return False
     command = Command(*row)
     values: dict[str, Any] = {}
-    if command.state not in ("done", "refused") or (
-        command.state == "done" and command.do == "update" and not reply.ok
-    ):
+    refused_later = command.do == "update" and command.state == "done" and not reply.ok
+    if refused_later or command.state not in ("done", "refused"):
         values = {"state": "done" if reply.ok else "refused", "result": reply.result, "replied_us": now_us}
         values["why"] = None if reply.ok else (reply.why or "the board does not say why").replace("\0", " ")
     if reply.want is not None:

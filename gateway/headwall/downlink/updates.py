@@ -63,10 +63,8 @@ def update_views(conn: sa.Connection, bodies: Mapping[str, Any]) -> dict[str, Up
 
 def _ordered(order: Command, said: dict[str, Any]) -> UpdateView:
     fields, size = order.fields, int(order.fields["size"])
-    state, why = (
-        {"queued": "waiting", "sent": "waiting", "done": "begun"}.get(order.state, order.state),
-        order.why or "",
-    )
+    state = {"queued": "waiting", "sent": "waiting", "done": "begun"}.get(order.state, order.state)
+    why = order.why or ""
     if said.get("bundle") == fields["bundle"] and order.state != "refused":
         state, why = _text(said, "state"), _text(said, "why")
     loaded = min(order.wanted or 0, size)

@@ -1,7 +1,7 @@
 """Ingest as a running part: broker → ledger → acknowledgement → custody, and what else goes down to nodes.
 
-Order of every batch: commit, then acknowledge to the broker, then custody to the nodes, then what waits for them. Killed at any point, what
-was not acknowledged comes again and is stored once.
+Order of every batch: commit, then acknowledge to the broker, then custody to the nodes, then what waits for them.
+Killed at any point, what was not acknowledged comes again and is stored once.
 """
 
 from __future__ import annotations
