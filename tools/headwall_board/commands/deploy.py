@@ -1,0 +1,115 @@
+"""`headwall board deploy`: the node's program on a board, only what differs, every file verified."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headwall_board import partitions
+from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
+from headwall_board.release import MPY_VERSION, OURS, PROGRAM, Release, build_release, find_firmware
+from headwall_board.session import BenchError, BoardFile, Session
+
+
+def register(app: typer.Typer) -> None:
+    app.command("deploy")(deploy)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What has to happen to a board: paths to remove and to write, in order, and how many files are right already."""
+
+    remove: list[str]
+    write: list[str]
+    same: int
+
+
+def deploy(
+    port: PortOption = None,
+    wait: WaitOption = DEFAULT_WAIT,
+    firmware: Annotated[Path | None, typer.Option("--firmware", help="another folder with main.py and lib/")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be done")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put the node's program on a board: only what differs, every file verified.
+
+    Configuration, secrets and journal stay. Interrupted, it goes on where it was when it is run again; until then
+    the board waits at its prompt.
+    """
+    with bar(hidden=as_json) as shown:
+        release = _build(firmware or find_firmware(), shown.add_task("compile", total=None), shown.update)
+        with session(port, wait) as board:
+            check_board(board)
+            there = board.files(_counter(shown.add_task("compare", total=None), shown.advance))
+            plan = plan_for(release, there)
+            if not dry_run:
+                steps = len(plan.remove) + len(plan.write)
+                carry_out(plan, release, board, _counter(shown.add_task("write", total=steps), shown.advance))
+    if as_json:
+        told = {"version": release.version, "port": board.port, "dry_run": dry_run}
+        print(json.dumps({**told, "written": plan.write, "removed": plan.remove, "same": plan.same}))
+        return
+    for path in plan.remove:
+        print(f"{'would remove' if dry_run else 'removed'} {path}")
+    for path in plan.write:
+        print(f"{'would write' if dry_run else 'wrote'} {path}, {len(release.files[path])} bytes")
+    done = "would be written" if dry_run else "written and verified"
+    print(f"Version {release.version}: {len(plan.write)} files {done}, {plan.same} were right already.")
+
+
+def check_board(board: Session) -> None:
+    """Refuse a board that cannot run the program.
+
+    Raises:
+        BenchError: its MicroPython reads other .mpy files.
+        InputError: it has no partition for the journal.
+    """
+    board.run("import sys")
+    reads = int(board.ask("getattr(sys.implementation, '_mpy', 0)")) & 0xFF
+    if reads != MPY_VERSION:
+        version = ".".join(str(part) for part in board.ask("list(sys.implementation[1][:3])"))
+        raise BenchError(
+            f"MicroPython {version} on the board at {board.port} cannot read .mpy files of version {MPY_VERSION}; "
+            "it needs 1.24 or newer: headwall board flash IMAGE"
+        )
+    partitions.require_journal(board.run(partitions.PROBE))
+
+
+def plan_for(release: Release, there: Sequence[BoardFile]) -> Plan:
+    """What differs between a release and the files of a board."""
+    hashes = {file.path: file.sha256 for file in there}
+    changed = [path for path, data in release.files.items() if hashes.get(path) != hashlib.sha256(data).hexdigest()]
+    extra = [path for path in hashes if path not in release.files and (path.startswith(OURS) or path.endswith(".part"))]
+    if (changed or extra) and PROGRAM in hashes:
+        # half a program must not start, though each of its files is whole
+        extra.insert(0, PROGRAM)
+        changed = [*(path for path in changed if path != PROGRAM), PROGRAM]
+    return Plan(extra, changed, len(release.files) - len(changed))
+
+
+def carry_out(plan: Plan, release: Release, board: Session, done: Callable[[], None]) -> None:
+    """Remove and write; `done` is called after each file.
+
+    Raises:
+        BenchError: the board is full, or does not keep what is written; what was written before stays.
+    """
+    for path in plan.remove:
+        board.remove(path)
+        done()
+    for path in plan.write:
+        board.write(path, release.files[path])
+        done()
+
+
+def _build(firmware: Path, task: object, update: Callable[..., None]) -> Release:
+    return build_release(firmware, lambda number, of: update(task, completed=number, total=of))
+
+
+def _counter(task: object, advance: Callable[..., None]) -> Callable[[], None]:
+    return lambda: advance(task)

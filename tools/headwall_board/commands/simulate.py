@@ -1,0 +1,92 @@
+"""`headwall board simulate`: a simulated board on a serial port of its own, for practice and tests."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from headwall.clock import SystemClock
+from headwall_sim.simulated_board import Board
+from headwall_sim.supervisor import Supervisor
+from headwall_sim.timeline import Edge, Timeline
+
+from headwall_board.release import find_firmware
+
+_DAY_S = 86_400
+_CLOSED_US = 100_000  # a reed contact closes for 50 to 150 ms
+
+
+def register(app: typer.Typer) -> None:
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    folder: Annotated[Path, typer.Option("--dir", help="where its flash is kept; DIR/port leads to its serial port")],
+    mac: Annotated[str, typer.Option("--mac", help="its id, 12 hex digits")] = "240ac4000001",
+    flash_kib: Annotated[int, typer.Option("--flash-kib", min=64, help="room for files")] = 1792,
+    tip_pin: Annotated[int, typer.Option("--tip-pin", help="GPIO of a rain gauge's contact to ground")] = 4,
+    tip_every: Annotated[float, typer.Option("--tip-every", help="seconds between tips; 0: no rain")] = 0,
+    tip_after: Annotated[float, typer.Option("--tip-after", help="seconds until the first tip")] = 60,
+) -> None:
+    """A simulated board: real MicroPython, its flash in a file, on a port that tools open like a real board's.
+
+    Its clock is this machine's, its Wi-Fi always joins, its network is this machine's. Type "reset", "off" or "on"
+    and Enter for its button and its supply; Ctrl-C ends it. What is on its flash is there the next time.
+    """
+    start_us = SystemClock().now_us()
+    tips = _tips(start_us, tip_every, tip_after)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    with Supervisor(folder, start_us=start_us, firmware=find_firmware(), jumps=False, stall_s=1e9) as sim:
+        board = sim.board(
+            "board",
+            files={},
+            program="none",
+            serial=True,
+            mac=mac,
+            vfs_blocks=flash_kib // 4,
+            timeline=Timeline([edge for tip in tips for edge in _edges(tip, tip_pin)], {tip_pin: 1}),
+            tips=tips,
+        )
+        link = folder / "port"
+        link.unlink(missing_ok=True)
+        link.symlink_to(board.device)
+        board.power_on()
+        print(board.device, flush=True)
+        print(f"A simulated board is at this port, also as {link}. Ctrl-C ends it.", flush=True)
+        threading.Thread(target=_obey, args=(board,), daemon=True).start()
+        try:
+            ended.wait()
+        except KeyboardInterrupt:
+            pass
+        link.unlink(missing_ok=True)
+
+
+def _tips(start_us: int, every_s: float, after_s: float) -> list[int]:
+    """A day of tips at an even pace."""
+    if every_s <= 0:
+        return []
+    first_us = start_us + int(after_s * 1e6)
+    return [first_us + int(n * every_s * 1e6) for n in range(int(_DAY_S / every_s))]
+
+
+def _edges(tip_us: int, pin: int) -> tuple[Edge, Edge]:
+    return Edge(tip_us, pin, 0), Edge(tip_us + _CLOSED_US, pin, 1)
+
+
+def _obey(board: Board) -> None:
+    """What is typed here."""
+    for line in sys.stdin:
+        word = line.strip()
+        if word == "reset":
+            board.press_reset()
+        elif word == "off":
+            board.power_cut()
+        elif word == "on":
+            board.power_on()
+        elif word:
+            print('type "reset", "off" or "on"', flush=True)
