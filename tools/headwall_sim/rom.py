@@ -41,9 +41,10 @@ def files_of(rom: Path) -> dict[str, bytes]:
 
 def build_overrides(target: Path) -> Path:
     """Compile the board-side modules of the simulation into `target`; returns the script to start."""
-    for source in sorted(_OVERRIDES.glob("*.py")):
+    for source in sorted(_OVERRIDES.rglob("*.py")):
         if source.name != "_simboot.py":
-            _compile(source, (target / source.name).with_suffix(".mpy"), source.name)
+            where = source.relative_to(_OVERRIDES)
+            _compile(source, (target / where).with_suffix(".mpy"), str(where))
     script = target / "_simboot.py"
     shutil.copyfile(_OVERRIDES / "_simboot.py", script)
     return script

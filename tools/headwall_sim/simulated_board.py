@@ -25,8 +25,11 @@ from headwall_sim.journal_reader import JournalImage, read_journal
 from headwall_sim.serial_port import SerialPort
 from headwall_sim.timekeeper import Timekeeper, Timer
 from headwall_sim.timeline import Timeline
+from headwall_sim.wiring import Wired, write_wiring
 
 BLOCK = 4096
+#: room for the simulation's own modules and models; what they leave of it, the board's start takes away again
+_BESIDE_KB = 320
 #: machine.reset_cause() and machine.wake_reason() as numbers
 POWER_ON, HARD, WATCHDOG, DEEP_SLEEP, SOFT = 1, 2, 3, 4, 5
 EXT0_WAKE, EXT1_WAKE, TIMER_WAKE = 2, 3, 4
@@ -77,12 +80,13 @@ class BoardOptions:
         timeline: levels of its pins over time.
         tips: instants at which its gauge tips, to count those driven while it had power.
         mac: machine.unique_id(), 12 hex digits.
-        heap_kb: MicroPython's heap, the simulation's own modules not counted (they take `overhead_kb` beside it).
+        heap_kb: MicroPython's heap as its program finds it; what the simulation itself takes comes beside it.
         vfs_blocks, journal_blocks: size of the two flash partitions in blocks of 4 KiB.
         erase_ms: time of a sector's erase, in which interrupts wait.
         boot_ms: from power, reset or wake-up to the first line of the program.
         ticks_ms: value of the tick counter at boot.
         serial: it has a serial port (`Board.device`) with MicroPython's prompt, as on the bench; it keeps real time.
+        wired: devices on its buses.
         environment: further variables for os.getenv().
     """
 
@@ -91,13 +95,13 @@ class BoardOptions:
     tips: Sequence[int] = ()
     mac: str = "240ac4000001"
     heap_kb: int = 128
-    overhead_kb: int = 40
     vfs_blocks: int = 64
     journal_blocks: int = 64
     erase_ms: int = 45
     boot_ms: int = 300
     ticks_ms: int = _TICKS_MS
     seed: int = 0
+    wired: Sequence[Wired] = ()
     serial: bool = False
     environment: Mapping[str, str] | None = None
 
@@ -153,6 +157,7 @@ class Board:
         self._off_us: int | None = None
         folder.mkdir(parents=True, exist_ok=True)
         options.timeline.write(folder / "pins.bin")
+        write_wiring(options.wired, folder)
         self._up = False  # a serial board hears what is typed
         self._port = SerialPort(folder / "console.log", self._keeper) if options.serial else None
         self._console: Console = self._port or Console(folder / "console.log", self._keeper)
@@ -360,7 +365,7 @@ class Board:
             self._on_hang,
             terminal=self.options.serial,
         )
-        heap = f"heapsize={self.options.heap_kb + self.options.overhead_kb}K"
+        heap = f"heapsize={self.options.heap_kb + _BESIDE_KB}K"
         argv = ["micropython", "-X", heap, *["-i"] * self.options.serial, str(self._around.boot_script.absolute())]
         environment = self._environment(cause, wake)
         if self.options.serial:
@@ -387,6 +392,8 @@ class Board:
             "SIM_MAC": options.mac,
             "SIM_BLOCKS": f"{options.vfs_blocks} {options.journal_blocks}",
             "SIM_ERASE_US": options.erase_ms * 1000,
+            "SIM_WIRED": len(options.wired) or "",
+            "SIM_HEAP_KB": options.heap_kb,
             "SIM_SEED": options.seed * 100_003 + self.boots,
             **(options.environment or {}),
         }

@@ -27,6 +27,10 @@ import ssl  # noqa: E402
 
 select.follow(ssl.SSLContext)
 random.seed(int(os.getenv("SIM_SEED")))
+if os.getenv("SIM_WIRED"):
+    import _wiring
+
+    _wiring.wire()
 
 
 def _mount():
@@ -68,6 +72,8 @@ gc.collect()
 if os.getenv("SIM_ONLY"):  # a program of the supervisor's own, as the one that puts files on the flash
     _run(os.getenv("SIM_ONLY"))
     sys.exit()
+# Leave the program a heap of SIM_HEAP_KB and not more: of a heap, 1.2 % are MicroPython's own tables.
+_taken = bytearray(max(0, gc.mem_free() - int(os.getenv("SIM_HEAP_KB")) * 1012))
 _serial = os.getenv("SIM_SERIAL")
 if _serial:
     _link.tell(ord("U"))

@@ -2,11 +2,14 @@
 import os
 from binascii import unhexlify
 
+import _buses
 import _host
 import _link
 import _pins
 import time
 
+_buses.now_us = _link.now_us
+UART, I2C, SoftI2C = _buses.UART, _buses.I2C, _buses.SoftI2C
 PWRON_RESET, HARD_RESET, WDT_RESET, DEEPSLEEP_RESET, SOFT_RESET = 1, 2, 3, 4, 5
 PIN_WAKE, EXT0_WAKE, EXT1_WAKE, TIMER_WAKE, TOUCHPAD_WAKE, ULP_WAKE = 2, 2, 3, 4, 5, 6
 

@@ -1,0 +1,38 @@
+"""Runs a script about one driver in the real MicroPython, on virtual time, with models of devices on its buses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import mp
+
+PLACES = (Path(__file__).parent / "vtime", mp.STUBS, mp.SCRIPTS, mp.ROOT / "tools" / "headwall_sim" / "board")
+
+
+def run(script: str, *more: Path, heap: str = "512K") -> list[Any]:
+    """What a script said with driver_bench.say(), one entry a line.
+
+    Args:
+        more: further folders for its search path, as one with the libraries of PyPI.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "script.py"
+        path.write_text(textwrap.dedent(script))
+        places = [*PLACES, mp.library, *more, ".frozen"]
+        done = subprocess.run(
+            [*mp.command(heap), path],
+            env={**os.environ, "MICROPYPATH": ":".join(map(str, places))},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+    assert done.returncode == 0, f"MicroPython ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return [json.loads(line) for line in done.stdout.splitlines() if line[:1] in '[{"tfn0123456789-']

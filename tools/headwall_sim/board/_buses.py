@@ -1,0 +1,112 @@
+# The board's buses as machine gives them, with models of devices at their ends. `now_us` is put here by whoever keeps
+# time: the simulated board's link, or a test.
+import devices.faults
+
+now_us = None
+#: what is wired: number of the UART -> devices.faults.Line; number of the I2C bus -> {address: device}
+uarts = {}
+i2cs = {}
+
+
+class UART:
+    # machine.UART as of the ESP32 port: a receive buffer that overruns, a write that ends at once.
+    INV_TX, INV_RX = 1, 2
+
+    def __init__(self, id, baudrate=9600, *args, **kwargs):
+        self._line = uarts.get(id)
+        self._waiting = b""
+        self.init(baudrate, *args, **kwargs)
+
+    def init(
+        self, baudrate=9600, bits=8, parity=None, stop=1, *,
+        tx=None, rx=None, txbuf=256, rxbuf=256, timeout=0, timeout_char=0, invert=0, mode=0,
+    ):  # fmt: skip
+        self.baudrate = baudrate
+        self._room = rxbuf
+        self._waiting = b""
+        if self._line:
+            self._line.begin(now_us(), baudrate, bits, parity, stop, invert)
+
+    def deinit(self):
+        self._waiting = b""
+
+    def _hear(self):
+        if self._line:
+            self._waiting = (self._waiting + self._line.arrived(now_us()))[: self._room]  # what overruns is lost
+
+    def any(self):
+        self._hear()
+        return len(self._waiting)
+
+    def read(self, count=-1):
+        self._hear()
+        if not self._waiting:
+            return None
+        count = len(self._waiting) if count < 0 else count
+        got, self._waiting = self._waiting[:count], self._waiting[count:]
+        return got
+
+    def readinto(self, buf, count=-1):
+        got = self.read(len(buf) if count < 0 else min(count, len(buf)))
+        if got is None:
+            return None
+        buf[: len(got)] = got
+        return len(got)
+
+    def readline(self):
+        self._hear()
+        end = self._waiting.find(b"\n") + 1
+        return self.read(end if end else -1)
+
+    def write(self, data):
+        if self._line:
+            self._line.written(bytes(data), now_us(), self.baudrate)
+        return len(data)
+
+    def flush(self):
+        pass
+
+    def txdone(self):
+        return True
+
+
+class I2C:
+    # machine.I2C: OSError(19) where nobody answers, as the ESP32 port raises it.
+    def __init__(self, id=0, *, scl=None, sda=None, freq=400000, timeout=50000):
+        self._devices = i2cs.setdefault(id, {})
+
+    def _at(self, address):
+        device = self._devices.get(address)
+        if device is None or devices.faults.silent(device.faults, now_us()):
+            raise OSError(19)
+        return device
+
+    def scan(self):
+        return sorted(a for a in self._devices if not devices.faults.silent(self._devices[a].faults, now_us()))
+
+    def writeto(self, address, data, stop=True):
+        self._at(address).written(bytes(data), now_us())
+        return len(data)
+
+    def readfrom(self, address, count, stop=True):
+        device = self._at(address)
+        return devices.faults.bent(device.faults, device.read(count, now_us()), now_us())
+
+    def readfrom_into(self, address, buf, stop=True):
+        buf[:] = self.readfrom(address, len(buf))
+
+    def writevto(self, address, parts, stop=True):
+        return self.writeto(address, b"".join(bytes(part) for part in parts))
+
+    def readfrom_mem(self, address, register, count, *, addrsize=8):
+        self.writeto(address, register.to_bytes(addrsize // 8, "big"), False)
+        return self.readfrom(address, count)
+
+    def readfrom_mem_into(self, address, register, buf, *, addrsize=8):
+        buf[:] = self.readfrom_mem(address, register, len(buf), addrsize=addrsize)
+
+    def writeto_mem(self, address, register, data, *, addrsize=8):
+        self.writeto(address, register.to_bytes(addrsize // 8, "big") + bytes(data))
+
+
+SoftI2C = I2C

@@ -1,0 +1,1 @@
+# Models of devices at the level of frames, registers and pins. They run in MicroPython, beside the program.
