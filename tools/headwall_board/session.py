@@ -72,6 +72,13 @@ def _folders(path):
 def _drop(path):
     try: os.remove(path)
     except OSError: pass
+try:
+    with open('/slots.json') as _f: _s = json.load(_f)
+    _s = _s.get('trial') or _s.get('active')
+    if _s:
+        import sys
+        sys.path.insert(0, '/' + _s)
+except (OSError, ValueError, AttributeError): pass
 """
 
 
@@ -255,7 +262,7 @@ def open_session(port: str, *, baud: int = 115200, patience_s: float = 10, memor
     try:
         transport = SerialTransport(port, baudrate=baud, timeout=5)
     except (TransportError, OSError) as error:
-        raise BenchError(_why_closed(port)) from error
+        raise BenchError(why_closed(port)) from error
     try:
         _stop(transport.serial, port, patience_s)
         with contextlib.redirect_stdout(io.StringIO()):  # mpremote prints what it did not expect
@@ -291,7 +298,8 @@ def _stop(line: serial.Serial, port: str, patience_s: float) -> None:
     raise BenchError(_why_no_prompt(heard, port, patience_s))
 
 
-def _why_closed(port: str) -> str:
+def why_closed(port: str) -> str:
+    """Why a port cannot be opened, and what to do."""
     if not Path(port).exists():
         return f"there is no port {port}. 'headwall board list' shows those that are; is the board plugged in?"
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import threading
@@ -10,9 +11,11 @@ from typing import Annotated
 
 import typer
 from headwall.clock import SystemClock
+from headwall.errors import InputError
 from headwall_sim.simulated_board import Board
 from headwall_sim.supervisor import Supervisor
 from headwall_sim.timeline import Edge, Timeline
+from headwall_sim.wiring import Wired
 
 from headwall_board.release import find_firmware
 
@@ -30,6 +33,9 @@ def simulate(
     flash_kib: Annotated[int, typer.Option("--flash-kib", min=64, help="room for files")] = 1792,
     tip_pin: Annotated[int, typer.Option("--tip-pin", help="GPIO of a rain gauge's contact to ground")] = 4,
     tip_every: Annotated[float, typer.Option("--tip-every", help="seconds between tips; 0: no rain")] = 0,
+    wired: Annotated[
+        Path | None, typer.Option("--wired", help="devices on its buses, JSON: see docs/contributor.md")
+    ] = None,
     tip_after: Annotated[float, typer.Option("--tip-after", help="seconds until the first tip")] = 60,
 ) -> None:
     """A simulated board: real MicroPython, its flash in a file, on a port that tools open like a real board's.
@@ -51,6 +57,7 @@ def simulate(
             vfs_blocks=flash_kib // 4,
             timeline=Timeline([edge for tip in tips for edge in _edges(tip, tip_pin)], {tip_pin: 1}),
             tips=tips,
+            wired=_devices(wired),
         )
         link = folder / "port"
         link.unlink(missing_ok=True)
@@ -64,6 +71,17 @@ def simulate(
         except KeyboardInterrupt:
             pass
         link.unlink(missing_ok=True)
+
+
+def _devices(file: Path | None) -> list[Wired]:
+    """Devices as `Wired` describes them, with one constant `value` for `world`."""
+    if file is None:
+        return []
+    try:
+        given = json.loads(file.read_text())
+        return [Wired(**{"world": [(0, each.pop("value", None))], **each}) for each in given]
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{file}: no list of devices ({error})") from error
 
 
 def _tips(start_us: int, every_s: float, after_s: float) -> list[int]:

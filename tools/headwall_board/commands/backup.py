@@ -1,0 +1,143 @@
+"""`headwall board backup`: a board's configuration, journal and files, copied to this machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64decode
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from headwall.errors import InputError
+from rich.progress import Progress
+
+from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
+from headwall_board.node_config import HIDDEN, HIDDEN_VALUE, SECRETS
+from headwall_board.session import BenchError, Session
+
+_SECTOR = 4096
+_PIECE = 1024
+#: the journal's partition; _sector(i) reads one and gives its hash, None where the flash is blank
+_JOURNAL = f"""
+import esp32
+from hashlib import sha256 as _s
+_p = esp32.Partition.find(esp32.Partition.TYPE_DATA, label='journal')
+_n = _p[0].ioctl(4, 0) if _p else 0
+_m = bytearray({_SECTOR})
+_blank = b'\\xff' * 64
+def _sector(i):
+    _p[0].readblocks(i, _m)
+    for at in range(0, {_SECTOR}, 64):
+        if _m[at:at + 64] != _blank: return _b(_s(_m).digest())[:-1].decode()
+    return None
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("backup")(backup)
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder is made in it, named by board and time")],
+    port: PortOption = None,
+    wait: WaitOption = DEFAULT_WAIT,
+    with_secrets: Annotated[
+        bool, typer.Option("--with-secrets", help="secrets too; the new folder is then yours alone to read")
+    ] = False,
+    journal: Annotated[bool, typer.Option("--journal/--no-journal", help="the journal's partition too")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy a board's configuration, journal and files to this machine. Secrets stay on the board unless asked for."""
+    with bar(hidden=as_json) as shown, session(port, wait) as board:
+        board.run("import machine")
+        identity = board.ask("machine.unique_id().hex()")
+        target = folder / f"{identity}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        _make(target, with_secrets)
+        left_out = _copy_files(board, target, with_secrets, shown)
+        if journal:
+            _copy_journal(board, target / "journal.bin", shown)
+    copied = {str(path.relative_to(target)): path for path in sorted(target.rglob("*")) if path.is_file()}
+    told = {
+        "mac": identity,
+        "files": {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in copied.items()},
+        "left_out": left_out,
+    }
+    (target / "manifest.json").write_text(json.dumps(told, indent=1))
+    if as_json:
+        print(json.dumps({"port": board.port, "folder": str(target), **told}))
+        return
+    print(f"{len(copied)} files of {identity} are in {target}, each verified.")
+    if left_out:
+        print(f"Secrets were left out: {', '.join(left_out)}. With --with-secrets they come too.")
+
+
+def _make(target: Path, private: bool) -> None:
+    try:
+        target.mkdir(parents=True, mode=0o700 if private else 0o777)
+    except OSError as error:
+        raise InputError(f"{target} cannot be made: {error.strerror}") from error
+
+
+def _copy_files(board: Session, target: Path, with_secrets: bool, shown: Progress) -> list[str]:
+    """Copy what is in the file system; what was left out or blacked out, for its secrets."""
+    left_out = []
+    for file in shown.track(board.files(), description="files"):
+        name = file.path[1:]
+        if file.path == SECRETS and not with_secrets:
+            left_out.append(name)
+            continue
+        data = board.read(file.path)
+        if data is None:
+            raise BenchError(f"{file.path} vanished from the board at {board.port} while it was copied: try again")
+        if not with_secrets and (shown_data := _blacked_out(data)) != data:
+            data = shown_data
+            left_out.append(f"passwords in {name}")
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).write_bytes(data)
+    return left_out
+
+
+def _blacked_out(data: bytes) -> bytes:
+    """A JSON file without the passwords in it; anything else as it is."""
+    try:
+        given = json.loads(data)
+    except ValueError:
+        return data
+    return json.dumps(_without_secrets(given), indent=1).encode() if _without_secrets(given) != given else data
+
+
+def _without_secrets(given: Any) -> Any:
+    if isinstance(given, dict):
+        return {
+            key: HIDDEN_VALUE if key in HIDDEN and inner else _without_secrets(inner) for key, inner in given.items()
+        }
+    if isinstance(given, list):
+        return [_without_secrets(inner) for inner in given]
+    return given
+
+
+def _copy_journal(board: Session, target: Path, shown: Progress) -> None:
+    """Copy the journal's partition, sector by sector; what is blank on the board need not travel.
+
+    Raises:
+        BenchError: the board has none, or a sector did not come whole.
+    """
+    board.run(_JOURNAL)
+    sectors = int(board.ask("_n"))
+    if not sectors:
+        raise BenchError(f"the board at {board.port} has no journal: --no-journal copies the rest")
+    image = bytearray()
+    for number in shown.track(range(sectors), description="journal"):
+        wanted = board.ask(f"_sector({number})")
+        if wanted is None:
+            image += b"\xff" * _SECTOR
+            continue
+        data = b"".join(
+            b64decode(board.run(f"print(_b(_m[{at}:{at + _PIECE}]).decode())")) for at in range(0, _SECTOR, _PIECE)
+        )
+        if hashlib.sha256(data).digest() != b64decode(wanted):
+            raise BenchError(f"sector {number} of the journal did not come whole: check the cable, try again")
+        image += data
+    target.write_bytes(image)
