@@ -10,6 +10,7 @@ from typing import Any
 
 import paho.mqtt.client as mqtt
 import pytest
+from headwall.errors import InputError
 from headwall_sim.broker import Account, Broker, open_broker
 
 NODE = Account("gauge-a", "node secret")
@@ -237,5 +238,5 @@ def test_auto_falls_back_to_iotcore_where_mosquitto_is_hidden(tmp_path: Path, mo
 
 
 def test_account_that_the_files_cannot_hold_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="colons"):
+    with pytest.raises(InputError, match="colons"):
         open_broker(tmp_path, [Account("a:b", "x")])

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from headwall_board.certs import Authority, issue_server
+from headwall_board.mosquitto import acl_text
 from headwall_sim import parts
-from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, MosquittoBroker, acl_text, open_broker
+from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, MosquittoBroker, open_broker
 from headwall_sim.server_process import ServerProcess, accepts, free_port
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

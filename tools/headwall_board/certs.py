@@ -1,7 +1,7 @@
-"""Certificates for broker and boards: a small authority, and servers signed by it (EC P-256).
+"""Certificates for broker and boards: a small authority, and servers and boards signed by it (EC P-256).
 
-Servers (mosquitto, SMTP, paho's trust) read PEM; a board reads the authority as DER, since MicroPython's
-parser of PEM is left out of some ports. Every certificate has an explicit window, so that simulated dates fit.
+Servers (mosquitto, SMTP, paho's trust) read PEM; a board reads DER, since MicroPython's parser of PEM is left out of
+some ports. Every certificate has an explicit window, so that simulated dates fit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from headwall.errors import InputError
+
+from headwall_board.private_file import write_private
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,30 @@ class ServerCertificate:
 
     cert: Path
     key: Path
+
+
+@dataclass(frozen=True)
+class NodeCertificate:
+    """A board's certificate and private key (mode 600), as DER: what a board reads."""
+
+    cert: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a certificate's file says.
+
+    Attributes:
+        kind: "ca", "broker" or "node".
+        names: host names and addresses of a broker, else the common name alone.
+    """
+
+    file: Path
+    kind: str
+    names: tuple[str, ...]
+    not_before: datetime
+    not_after: datetime
 
 
 def make_ca(folder: Path, name: str, not_before: datetime, not_after: datetime) -> Authority:
@@ -72,7 +99,7 @@ def make_ca(folder: Path, name: str, not_before: datetime, not_after: datetime) 
     folder.mkdir(parents=True, exist_ok=True)
     made.cert.write_bytes(cert.public_bytes(serialization.Encoding.PEM))
     made.der.write_bytes(cert.public_bytes(serialization.Encoding.DER))
-    _write_key(made.key, key)
+    write_private(made.key, _key_bytes(key, serialization.Encoding.PEM))
     return made
 
 
@@ -97,25 +124,93 @@ def issue_server(
     """
     if not names:
         raise ValueError("a server certificate needs at least one host name or IP address")
+    cert, key = _issue(ca, names[0], names, ExtendedKeyUsageOID.SERVER_AUTH, not_before, not_after)
+    made = ServerCertificate(folder / f"{stem}.pem", folder / f"{stem}.key")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_private(made.key, _key_bytes(key, serialization.Encoding.PEM))
+    made.cert.write_bytes(cert.public_bytes(serialization.Encoding.PEM))
+    return made
+
+
+def issue_node(folder: Path, ca: Authority, node: str, not_before: datetime, not_after: datetime) -> NodeCertificate:
+    """Issue a board's own certificate in `folder` as NODE.der and NODE.key.der; its common name is the account."""
+    cert, key = _issue(ca, node, [node], ExtendedKeyUsageOID.CLIENT_AUTH, not_before, not_after)
+    made = NodeCertificate(folder / f"{node}.der", folder / f"{node}.key.der")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_private(made.key, _key_bytes(key, serialization.Encoding.DER))
+    made.cert.write_bytes(cert.public_bytes(serialization.Encoding.DER))
+    return made
+
+
+def certificates(folder: Path) -> list[Certificate]:
+    """The certificates of a folder, the one that ends first in front; the authority's DER is not told twice."""
+    found = []
+    for file in sorted((*folder.glob("*.pem"), *folder.glob("*.der"))):
+        if _load(file) is not None and not (file.suffix == ".der" and file.with_suffix(".pem").exists()):
+            found.append(read_certificate(file))
+    return sorted(found, key=lambda one: one.not_after)
+
+
+def _load(file: Path) -> x509.Certificate | None:
+    data = file.read_bytes()
+    for load in (x509.load_pem_x509_certificate, x509.load_der_x509_certificate):
+        try:
+            return load(data)
+        except ValueError:  # the other form, or a key
+            pass
+    return None
+
+
+def read_certificate(file: Path) -> Certificate:
+    """What one certificate says, PEM or DER.
+
+    Raises:
+        InputError: it is none.
+    """
+    cert = _load(file)
+    if cert is None:
+        raise InputError(f"{file} is no certificate, neither PEM nor DER")
+    names = [str(name.value) for name in cert.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+    try:
+        if cert.extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+            return Certificate(file, "ca", tuple(names), cert.not_valid_before_utc, cert.not_valid_after_utc)
+        usage = cert.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        kind = "node" if ExtendedKeyUsageOID.CLIENT_AUTH in usage else "broker"
+        alternative = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = [str(name.value) for name in alternative]
+    except x509.ExtensionNotFound:  # made elsewhere
+        kind = "broker"
+    return Certificate(file, kind, tuple(names), cert.not_valid_before_utc, cert.not_valid_after_utc)
+
+
+def _issue(
+    ca: Authority,
+    common: str,
+    names: list[str],
+    usage: x509.ObjectIdentifier,
+    not_before: datetime,
+    not_after: datetime,
+) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     ca_cert = x509.load_pem_x509_certificate(ca.cert.read_bytes())
     ca_key = serialization.load_pem_private_key(ca.key.read_bytes(), password=None)
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError(f"{ca.key} is not an EC key; make the authority with make_ca")
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
     cert = (
-        _builder(subject, ca_cert.subject, key.public_key(), not_before, not_after)
+        _builder(
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)]),
+            ca_cert.subject,
+            key.public_key(),
+            not_before,
+            not_after,
+        )
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
         .sign(ca_key, hashes.SHA256())
     )
-    made = ServerCertificate(folder / f"{stem}.pem", folder / f"{stem}.key")
-    folder.mkdir(parents=True, exist_ok=True)
-    made.cert.write_bytes(cert.public_bytes(serialization.Encoding.PEM))
-    _write_key(made.key, key)
-    return made
+    return cert, key
 
 
 def _builder(
@@ -146,9 +241,5 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _write_key(path: Path, key: ec.EllipticCurvePrivateKey) -> None:
-    path.touch(mode=0o600)
-    path.chmod(0o600)
-    path.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
+def _key_bytes(key: ec.EllipticCurvePrivateKey, encoding: serialization.Encoding) -> bytes:
+    return key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

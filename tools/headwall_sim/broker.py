@@ -9,10 +9,7 @@ losses; tests of the ACL need mosquitto.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import secrets
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,8 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from headwall.wire.contract import TOPIC_ROOT, contract
 from headwall_board.certs import Authority, ServerCertificate, issue_server, make_ca
+from headwall_board.mosquitto import acl_text, check_account, hashed
+from headwall_board.private_file import write_private
 
 from headwall_sim import parts
 from headwall_sim.server_process import HOST, ServerProcess, accepts, free_port
@@ -121,8 +119,8 @@ class MosquittoBroker(Broker):
         super().__init__(folder, accounts, ca, server)
         self._program = program
         (folder / "data").mkdir(exist_ok=True)
-        _write_private(folder / "passwords", "".join(f"{a.name}:{_hashed(a.password)}\n" for a in accounts))
-        _write_private(folder / "acl", acl_text([a.name for a in accounts if a.role == "gateway"]))
+        write_private(folder / "passwords", "".join(f"{a.name}:{hashed(a.password)}\n" for a in accounts))
+        write_private(folder / "acl", acl_text([a.name for a in accounts if a.role == "gateway"]))
         (folder / "mosquitto.conf").write_text(self._conf())
 
     def _command(self) -> list[str]:
@@ -169,7 +167,7 @@ class IotcoreBroker(Broker):
     def __init__(self, folder: Path, accounts: Sequence[Account], ca: Authority, server: ServerCertificate) -> None:
         super().__init__(folder, accounts, ca, server)
         self.port_5 = free_port()
-        _write_private(folder / "rumqttd.toml", self._toml())
+        write_private(folder / "rumqttd.toml", self._toml())
 
     def _command(self) -> list[str]:
         return [sys.executable, "-c", self._CHILD, str(self.folder / "rumqttd.toml")]
@@ -211,11 +209,12 @@ def open_broker(
 
     Raises:
         RuntimeError: mosquitto was asked for by name and is not here.
-        ValueError: a name or password that the broker's files cannot hold.
+        InputError: a name or password that the broker's files cannot hold.
     """
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    _check(accounts)
+    for account in accounts:
+        check_account(account.name, account.password)
     ca = ca or make_ca(folder, "ca", NOT_BEFORE, NOT_AFTER)
     server = server or issue_server(folder, ca, ["localhost", HOST], NOT_BEFORE, NOT_AFTER)
     program = parts.find("mosquitto")
@@ -224,39 +223,3 @@ def open_broker(
     if kind != "iotcore" and program is not None:
         return MosquittoBroker(folder, accounts, ca, server, program)
     return IotcoreBroker(folder, accounts, ca, server)
-
-
-def acl_text(gateways: Sequence[str]) -> str:
-    """mosquitto's ACL file, from the contract: a node writes and reads its own tree, a gateway the other halves.
-
-    %u is the account, so that a new node needs a password and no line here.
-    """
-    from_node = [kind for kind, spec in contract()["topics"].items() if spec["from"] == "node"]
-    from_gateway = [kind for kind, spec in contract()["topics"].items() if spec["from"] == "gateway"]
-    lines = [f"pattern write {TOPIC_ROOT}/%u/{kind}" for kind in from_node]
-    lines += [f"pattern read {TOPIC_ROOT}/%u/{kind}" for kind in from_gateway]
-    for gateway in gateways:
-        lines.append(f"user {gateway}")
-        lines += [f"topic read {TOPIC_ROOT}/+/{kind}" for kind in from_node]
-        lines += [f"topic write {TOPIC_ROOT}/+/{kind}" for kind in from_gateway]
-    return "\n".join(lines) + "\n"
-
-
-def _check(accounts: Sequence[Account]) -> None:
-    for account in accounts:
-        for text in (account.name, account.password):
-            if not text or any(character in text for character in ':"\\\r\n'):
-                raise ValueError(f"account {account.name!r}: names and passwords take no quotes, colons or line ends")
-
-
-def _hashed(password: str) -> str:
-    """A password as mosquitto 2 stores it: PBKDF2 with SHA-512 (man mosquitto_passwd), type 7."""
-    salt, rounds = secrets.token_bytes(12), 101
-    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, rounds)
-    return f"$7${rounds}${base64.b64encode(salt).decode()}${base64.b64encode(digest).decode()}"
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.chmod(0o600)
-    path.write_text(text)

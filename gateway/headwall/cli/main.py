@@ -35,8 +35,9 @@ COMMANDS: Final = {
     "import": Command("import_rain", "Put a rain file into the ledger."),
     "duty": Command("duty", "Reports that are due, and closing them."),
     "maintenance": Command("maintenance", "Keep a node's readings out of every judgement for a while."),
-    "node": Command("node", "Boards: what they last said, and accepting them."),
+    "node": Command("node", "Boards: how they are, accepting them, and what goes down to them."),
     "board": Command("board", "Boards on the bench: flash, deploy, provision, test, calibrate."),
+    "certs": Command("certs", "Certificates, access list and passwords for the broker."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
 }
 
