@@ -47,21 +47,37 @@ def service(mqtt: MqttSettings, ledger: Ledger, on_fault: OnFault | None = None,
 
 
 class Board:
-    """What a board does on the broker: publishes in its own tree and hears custody. MQTT 3.1.1, QoS 1, TLS."""
+    """What a board does on the broker: publishes in its own tree and hears the gateway. MQTT 3.1.1, QoS 1, TLS.
+
+    custody: what it was told of custody · heard: kind and payload of everything else, in order
+    """
 
     def __init__(self, host: str, port: int, ca: Path, node: str, account: str | None = None) -> None:
         self.node = node
         self.custody: list[dict[str, Any]] = []
+        self.heard: list[tuple[str, bytes]] = []
         self._client = paho.Client(CallbackAPIVersion.VERSION2, client_id=secrets.token_hex(8))
         self._client.username_pw_set(account or node, PASSWORD)
         self._client.tls_set(ca_certs=str(ca))
-        self._client.on_connect = lambda client, *_: client.subscribe(topic(node, "custody"), 1)
+        filters = [(topic(node, kind), 1) for kind in ("custody", "config", "command", "update")]
+        self._client.on_connect = lambda client, *_: client.subscribe(filters)
         self._client.on_subscribe = lambda *_: self._ready.set()
-        self._client.on_message = lambda _c, _u, message: self.custody.append(json.loads(message.payload))
+        self._client.on_message = self._on_message
         self._ready = threading.Event()
         self._client.connect(host, port)
         self._client.loop_start()
         assert self._ready.wait(10), f"{node} cannot subscribe"
+
+    def _on_message(self, _client: paho.Client, _userdata: Any, message: paho.MQTTMessage) -> None:
+        kind = message.topic.rpartition("/")[2]
+        if kind == "custody":
+            self.custody.append(json.loads(message.payload))
+        else:
+            self.heard.append((kind, bytes(message.payload)))
+
+    def of(self, kind: str) -> list[bytes]:
+        """What it heard of one kind."""
+        return [payload for each, payload in self.heard if each == kind]
 
     def send(self, payload: bytes, kind: str = "tele", *, retain: bool = False, node: str | None = None) -> None:
         """Publish and wait for the broker's acknowledgement, which it gives for refused messages too."""

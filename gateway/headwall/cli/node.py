@@ -1,4 +1,4 @@
-"""`headwall node`: the boards of the registry, and taking one out of commissioning."""
+"""`headwall node`: the boards of the registry, taking one out of commissioning, and what is sent down to them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.node_command import node_command, node_update
+from headwall.cli.node_config import node_config
+from headwall.cli.node_show import node_show
 from headwall.cli.opened import Opened, named, opened
 from headwall.law import localtime
 from headwall.law.profile import load_profile
@@ -20,9 +23,13 @@ from headwall.web import status
 
 
 def register(app: typer.Typer) -> None:
-    node = typer.Typer(no_args_is_help=True, help="Boards: what they last said, and accepting them.")
+    node = typer.Typer(no_args_is_help=True, help="Boards: how they are, accepting them, and what goes down to them.")
     node.command("list")(list_nodes)
+    node.command("show")(node_show)
     node.command("accept")(accept)
+    node.command("config")(node_config)
+    node.command("command")(node_command)
+    node.command("update")(node_update)
     app.add_typer(node, name="node")
 
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import msgspec
 import sqlalchemy as sa
 
+from headwall.downlink.configs import ConfigView, config_views
+from headwall.downlink.updates import UpdateView, update_views
 from headwall.hydrology.storms import Rain, StormRule, fold
 from headwall.law import localtime
 from headwall.law.profile import Profile, StormNumbers
@@ -35,17 +37,39 @@ _SHOWN_DUTIES, _SHOWN_MAILS, _SHOWN_NOTICES = 200, 50, 100
 
 
 class Board(msgspec.Struct, frozen=True):
-    """A node of the registry. `said` is what it last said of itself, "" if nothing."""
+    """A node of the registry.
+
+    Attributes:
+        said: what it last said of itself, or the broker for it, and `heard_us` when; "" and None if nothing ever.
+        config, update: the newest that was sent from here and what became of it; None if there was none.
+        in_maintenance: by a person's word here, or by its own.
+    """
 
     node: str
     place: str
     state: BoardState
     last_data_us: int | None
     said: str
+    heard_us: int | None
+    firmware: str | None
     clock_known: bool | None
     battery_v: float | None
+    rssi_dbm: int | None
     faults: list[str]
     in_maintenance: bool
+    config: ConfigView | None
+    update: UpdateView | None
+
+    @property
+    def needs_somebody(self) -> str:
+        """What became of a configuration or an update that a person must look at; "" if nothing."""
+        said = []
+        if self.config is not None and self.config.state == "refused":
+            said.append(f"it refused configuration {self.config.version}: {self.config.why}")
+        if self.update is not None and self.update.state in ("refused", "rolled_back"):
+            what = self.update.state.replace("_", " ")
+            said.append(f"its update to {self.update.version} was {what}: {self.update.why}")
+        return "; ".join(said)
 
 
 class Unclaimed(msgspec.Struct, frozen=True):
@@ -182,10 +206,19 @@ def boards(conn: sa.Connection, registry: Registry, gauges: list[Gauge], now_us:
     by_node: dict[str, list[Gauge]] = {}
     for gauge in gauges:
         by_node.setdefault(gauge.datastream.partition("/")[0], []).append(gauge)
-    return [_board(conn, node, said.get(node.id), by_node.get(node.id, []), now_us) for node in registry.nodes]
+    bodies = {node: row.body for node, row in said.items()}
+    sent = config_views(conn, bodies), update_views(conn, bodies)
+    return [_board(conn, node, said.get(node.id), by_node.get(node.id, []), sent, now_us) for node in registry.nodes]
 
 
-def _board(conn: sa.Connection, node: Node, said: sa.Row[Any] | None, gauges: list[Gauge], now_us: int) -> Board:
+def _board(
+    conn: sa.Connection,
+    node: Node,
+    said: sa.Row[Any] | None,
+    gauges: list[Gauge],
+    sent: tuple[Mapping[str, ConfigView], Mapping[str, UpdateView]],
+    now_us: int,
+) -> Board:
     body = said.body if said is not None and isinstance(said.body, dict) else {}
     times = [gauge.last_valid_us for gauge in gauges if gauge.last_valid_us is not None]
     if said is not None and said.last_data_us is not None:
@@ -198,10 +231,15 @@ def _board(conn: sa.Connection, node: Node, said: sa.Row[Any] | None, gauges: li
         state=_board_state(node, last_us, now_us),
         last_data_us=last_us,
         said=said.status if said is not None else "",
+        heard_us=said.received_us if said is not None else None,
+        firmware=_known(body.get("fw"), str),
         clock_known=_known(body.get("synced"), bool),
         battery_v=_known(body.get("battery_v"), (int, float)),
+        rssi_dbm=_known(body.get("rssi_dbm"), int),
         faults=[str(fault) for fault in faults] if isinstance(faults, list) else [],
-        in_maintenance=_in_maintenance(conn, node.id, now_us),
+        in_maintenance=_says_maintenance(said, body, now_us) or _in_maintenance(conn, node.id, now_us),
+        config=sent[0].get(node.id),
+        update=sent[1].get(node.id),
     )
 
 
@@ -215,6 +253,12 @@ def _board_state(node: Node, last_us: int | None, now_us: int) -> BoardState:
 def _known(value: Any, kind: type | tuple[type, ...]) -> Any:
     """The value if it is of that kind: what a board says of itself may be anything."""
     return value if isinstance(value, kind) else None
+
+
+def _says_maintenance(said: sa.Row[Any] | None, body: dict[str, Any], now_us: int) -> bool:
+    """Whether the board said that it is in maintenance mode for longer than until now."""
+    left_s = _known(body.get("maintenance"), (int, float))
+    return said is not None and bool(left_s) and now_us < said.received_us + left_s * 1_000_000
 
 
 def _in_maintenance(conn: sa.Connection, node: str, now_us: int) -> bool:
@@ -354,10 +398,10 @@ def duty_line(duty: duty_book.Duty, registry: Registry, now_us: int) -> DutyLine
 def _notices(conn: sa.Connection) -> list[Notice]:
     c = schema.notices.c
     query = sa.select(schema.notices).where(c.closed_us.is_(None)).order_by(c.opened_us.desc()).limit(_SHOWN_NOTICES)
-    return [Notice(row.id, row.kind, row.subject, _notice_text(row.body), row.opened_us) for row in conn.execute(query)]
+    return [Notice(row.id, row.kind, row.subject, notice_text(row.body), row.opened_us) for row in conn.execute(query)]
 
 
-def _notice_text(body: dict[str, Any]) -> str:
+def notice_text(body: dict[str, Any]) -> str:
     """A notice in a sentence; one of an unknown kind as the names and values that it carries."""
     match body.get("type"):
         case "gauge_silent":
