@@ -3,7 +3,7 @@
 import asyncio
 import gc
 
-from . import log, settings
+from . import log, settings, slots
 
 #: collect after so many bytes: while modules load, so that their garbage leaves no holes; later, before memory is short
 LOADING = 1024
@@ -13,18 +13,33 @@ RUNNING = 8192
 def run():
     """What main.py calls. Returns only when there are no settings; a fault comes as an exception."""
     gc.threshold(LOADING)
-    given, in_force, refused = settings.load()
+    slots.load()
+    given, in_force, refused = settings.load("trial" in slots.state)
     if given is None:
         log.error("settings", refused or "there are none")
         return
     from .room import Room
 
     room = Room(given["ca_file"])
+    update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
     from .node import Node  # only now: the check of the settings and the node do not fit the heap together
 
-    node = Node(given, in_force, refused, room)
+    node = Node(given, in_force, refused, room, update)
     gc.threshold(RUNNING)
     try:
         asyncio.run(node.main())
     finally:
         node.retain()
+
+
+def _update():
+    """What pulls the bundle that was ordered; a fault in it must not keep the node from starting."""
+    try:
+        from .update import Update
+
+        return Update()
+    except Exception as fault:
+        log.exception("update", fault)
+        slots.state["update"]["state"] = "refused"
+        slots.state["update"]["why"] = "%s: %s" % (type(fault).__name__, fault)
+        return None

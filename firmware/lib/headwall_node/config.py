@@ -22,6 +22,7 @@ CONTACTS_MAX = 4  # of them on interrupts
 #: see rules.py
 SPEC = {
     "node": (str, None, 1, NODE_ID_CHARS, ""),
+    "version": (int, 0, 0, 999999999, ""),  # raised by the gateway with each configuration that it sends
     "mode": ("choice", "mains", ("mains", "battery"), None, ""),
     "broker_host": (str, None, 1, 253, ""),
     "broker_port": (int, 8883, 1, 65535, ""),
@@ -96,15 +97,17 @@ def config_hash(raw):
     return hexlify(sha256(raw).digest()[:8]).decode()
 
 
-def load(path="config.json", secrets="secrets.json"):
+def load(path="config.json", secrets="secrets.json", keep=True):
     """(settings with all defaults, hash, faults): the file at `path`, or the last good one if it has faults.
 
-    Settings and hash are None when there is no good one at all; `faults` says why `path` was not taken.
+    Settings and hash are None when there is no good one at all; `faults` says why `path` was not taken. With `keep`
+    a good file at `path` becomes the last good one.
     """
     hidden = _secrets(secrets)
     given, raw, faults = _read(path, hidden)
     if given is not None:
-        _keep(path + ".good", raw)
+        if keep:
+            _keep(path + ".good", raw)
         return complete(given), config_hash(raw), []
     given, raw, _ = _read(path + ".good", hidden)
     if given is None:

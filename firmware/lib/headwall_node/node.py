@@ -6,7 +6,7 @@ from binascii import hexlify
 import esp32
 import machine
 
-from . import log, power, settings
+from . import log, power, settings, slots
 from .clock import Clock
 from .journal import Journal
 from .network_link import Link
@@ -22,13 +22,14 @@ STARVED_CONNECTIONS = 8  # so many in a row without memory, some minutes: only a
 
 class Node:
     """given: the validated settings · in_force: their hash · refused: why the newest ones were not taken, or None ·
-    room: room.Room
+    room: room.Room · update: update.Update while a bundle is to be pulled
     """
 
-    def __init__(self, given, in_force, refused, room):
+    def __init__(self, given, in_force, refused, room, update=None):
         self._given = given
         self._in_force = in_force
         self._restart = None  # why the board is to start anew
+        self._settings_came = False
         cause = power.reset_cause()
         uid = machine.unique_id()
         self._retained = power.Retained()
@@ -53,6 +54,7 @@ class Node:
             self._configure,
             lambda: self._watchdog.progress("uplink"),
             room,
+            update,
         )
         self._watchdog = power.Watchdog(given["watchdog_s"], self._clock.uptime_ms)
 
@@ -134,12 +136,20 @@ class Node:
             self.retain()
             if self._uplink.starved >= STARVED_CONNECTIONS:
                 self._restart = "no memory to connect"
-            if self._restart:
-                log.info("node", "starts anew: " + self._restart)
-                await self._uplink.end()
-                self.retain()
-                machine.reset()
+            slots.judge(False, self._clock.uptime_ms())
+            await self._start_anew()
             await asyncio.sleep_ms(self._given["watchdog_s"] * 500)
+
+    async def _start_anew(self):
+        """If that is due; it does not return then."""
+        why = self._restart or slots.restart
+        if self._settings_came and "trial" not in slots.state:  # a version on trial leaves them to the one that stays
+            why = "a new configuration came"
+        if why:
+            log.info("node", "starts anew: " + why)
+            await self._uplink.end()
+            self.retain()
+            machine.reset()
 
     def _look_for_faults(self):
         before = self._report.material()
@@ -169,13 +179,14 @@ class Node:
         finally:
             self._watchdog.forget("uplink")
             self._link.down()
+            await self._start_anew()
 
     # ---- what came, and what must stay
 
     def _configure(self, raw):
         """A configuration from the gateway; called from the MQTT client's reader."""
         if settings.receive(raw, self._in_force):
-            self._restart = "a new configuration came"
+            self._settings_came = True
         elif not settings.refused():
             self._report.config_error = None
         self._uplink.changed.set()

@@ -5,7 +5,7 @@ import json
 import os
 from binascii import hexlify
 
-from . import VERSION
+from . import VERSION, settings, slots
 
 #: the last will: the broker says it for a node that went without a word
 OFFLINE = b'{"v":1,"status":"offline"}'
@@ -48,6 +48,7 @@ class Report:
             self.config_hash,
             self.config_error,
             tuple(sorted(self._faults)),
+            slots.state["update"] and slots.state["update"]["state"],
         )
 
     def message(self):
@@ -74,6 +75,9 @@ class Report:
             said["anchors"] = [self._clock.anchor]
         if self.config_error is not None:
             said["config_error"] = self.config_error
+            said["config_refused"] = settings.refused().get("hash")  # none: the file was put there by cable
+        if slots.state["update"]:
+            said["update"] = slots.state["update"]
         if self._extra is not None:
             said.update(self._extra())
         return json.dumps(said)

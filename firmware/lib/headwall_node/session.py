@@ -14,7 +14,7 @@ import asyncio
 import json
 from time import ticks_add, ticks_diff, ticks_ms
 
-from . import log
+from . import log, slots
 
 ANSWER_MS = 5000  # how long to wait for the custody answer to a state message
 IDLE_MS = 60000  # longest wait at a stretch: the watchdog wants to see progress
@@ -30,7 +30,10 @@ class Session:
         self._silent = 0  # questions in a row that got no answer
         self._told = None  # Report.material() of the last state message
         self._urgent_id = None
+        self._replies = []  # to commands
         up.window.begin()
+        if up.update is not None:
+            up.update.connected()
 
     async def talk(self, until_safe):
         """Serve the connection until it fails (raises) or, if asked so, until everything is in custody.
@@ -49,7 +52,7 @@ class Session:
             if until_safe and self._asked is None:
                 if self._silent > 1:
                     return False
-                if not up.window.unsafe() and not up.client.unacked:
+                if not up.window.unsafe() and not up.client.unacked and not self._pulling():
                     return True
             up.hold(self._outstanding())
             if not up.window.flight and await up.keep_time():
@@ -61,7 +64,13 @@ class Session:
 
     def _outstanding(self):
         """Whether network work is under way that somebody will answer soon."""
-        return bool(self._up.client.unacked or self._asked is not None or (self._up.window.flight and not self._silent))
+        up = self._up
+        waiting = up.window.flight and not self._silent
+        return bool(up.client.unacked or self._asked is not None or waiting or self._pulling())
+
+    def _pulling(self):
+        """Whether a piece of an update is expected soon."""
+        return self._up.update is not None and self._up.update.busy()
 
     async def _step(self):
         """Do the one thing that is due, if any; True when something was done."""
@@ -72,7 +81,12 @@ class Session:
         if self._told != up.report.material():
             await self._say_state()
             return True
+        if self._replies:
+            await up.publish("reply", self._replies.pop(0))
+            return True
         if await self._send_urgent():
+            return True
+        if up.update is not None and await up.update.step(up.publish):
             return True
         if (self._asked is None or up.window.flight) and await self._send_next():
             return True
@@ -88,6 +102,8 @@ class Session:
             wait = ANSWER_MS - ticks_diff(ticks_ms(), self._asked)
         elif self._up.window.flight:
             wait = self._ask_in_ms()
+        if self._up.update is not None and not self._up.update.over:
+            wait = min(wait, self._up.update.wait_ms())
         return max(1, min(wait, IDLE_MS))
 
     def _ask_in_ms(self):
@@ -178,6 +194,9 @@ class Session:
             log.warn("uplink", "a %s message was too large and is ignored" % kind)
         elif kind == "config":
             self._up.on_config(payload)
+        elif kind == "update":
+            if self._up.update is not None:
+                self._up.update.receive(payload)
         else:
             told = _object(payload)
             if told is None:
@@ -190,8 +209,19 @@ class Session:
     def _command(self, told):
         if told.get("do") == "state":
             self._told = None
+        elif told.get("do") == "update":
+            self._update(told)
         else:
             log.warn("uplink", "command refused, this version knows only state: %s" % told.get("do"))
+
+    def _update(self, told):
+        from .order import order
+
+        why = order(told)
+        reply = {"v": 1, "id": told.get("id"), "do": "update", "ok": why is None}
+        if why:
+            reply["why"] = why
+        self._replies.append(json.dumps(reply))
 
     def _custody(self, told):
         fault = self._custody_fault(told)
@@ -202,6 +232,7 @@ class Session:
         up.take_time(told.get("time"))
         self._silent = 0
         self._ask_due = None
+        slots.judge(True, 0)
         before = up.journal.through
         up.window.custody(told["through"])
         if up.journal.through != before:

@@ -27,12 +27,13 @@ class Uplink:
     """config: the validated settings · link: network_link.Link · report: report.Report · mac: 12 hex digits ·
     on_config(bytes): called for each configuration that comes · progress(): called at least every other minute
 
-    room: room.Room, the buffers and the TLS context · starved: connections in a row that ended for want of memory
+    room: room.Room, the buffers and the TLS context · update: update.Update while a bundle is to be pulled, or None ·
+    starved: connections in a row that ended for want of memory
 
     changed: an event; set it when there is something new in the journal or the report.
     """
 
-    def __init__(self, config, journal, clock, link, report, mac, on_config, progress, room):
+    def __init__(self, config, journal, clock, link, report, mac, on_config, progress, room, update=None):
         self._config = config
         self._link = link
         self.journal = journal
@@ -60,6 +61,7 @@ class Uplink:
         self._backoff = Backoff(config["backoff_min_s"] * 1000, config["backoff_max_s"] * 1000)
         self._seen = journal.next
         self._room = room
+        self.update = update
         self._holding = False
         self._closes = 0
         self.starved = 0
@@ -128,7 +130,7 @@ class Uplink:
         await self.client.connect(config["broker_host"], config["broker_port"], self._room.tls(), name, will)
         session = Session(self)
         self.client.on_message = session.message
-        await self.client.subscribe([contract.topic(node, kind) for kind in ("custody", "config", "command")])
+        await self.client.subscribe([contract.topic(node, kind) for kind in ("custody", "config", "command", "update")])
         return session
 
     def _failed(self, error, started):

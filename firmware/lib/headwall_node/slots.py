@@ -1,0 +1,43 @@
+"""What this version must know of versions: whether it is on trial, and what became of the newest update.
+
+slots.json has these words. active: the folder of the version in force, "" for the one that came by cable (/lib) ·
+trial, starts: the folder of one that is being tried, and how often it has started · update: of the newest bundle its
+name, size, version, slot, the id of the command, state and why. headwall_start ends trials; order.py writes what is
+ordered, loaded and refused. Every node has this module in memory, so it is small.
+"""
+
+import json
+
+from micropython import const
+
+_TRIAL_MS = const(7200000)  # so long a version may run without custody before the old one comes back
+
+state = {"update": None}
+restart = None  # why the board is to start anew, or None
+
+
+def load():
+    """Read slots.json, as it is for this start."""
+    try:
+        with open("slots.json") as file:
+            state.update(json.load(file))
+    except (OSError, ValueError):  # never updated over the air
+        pass
+    if "trial" in state and not __file__.startswith("/" + state["trial"]):  # it could not be started
+        del state["trial"]
+
+
+def judge(custody, uptime_ms):
+    """The version on trial on itself: confirmed by the gateway's custody, or without it for too long."""
+    global restart
+    if restart or "trial" not in state or not (custody or uptime_ms >= _TRIAL_MS):
+        return
+    verdict = "custody"
+    if not custody:
+        verdict = restart = "no custody in %d minutes" % (_TRIAL_MS // 60000)
+    with open("slots.verdict", "w") as file:  # headwall_start makes it last
+        file.write(verdict)
+    trial = state.pop("trial")
+    if custody:
+        state["active"] = trial
+        state["update"]["state"] = "confirmed"
