@@ -26,7 +26,7 @@ class RTC:
 
 
 class Pin:
-    IN = 1
+    IN, OUT = 1, 3
     PULL_UP, PULL_DOWN = 2, 1
     IRQ_RISING, IRQ_FALLING = 1, 2
     _pins = {}
@@ -37,11 +37,15 @@ class Pin:
             pin.level, pin.handler, pin.trigger = 1, None, 0
         return cls._pins[number]
 
-    def __init__(self, number, mode=None, pull=None):
+    def __init__(self, number, mode=None, pull=None, value=None):
         self.number = number
+        if value is not None:
+            self.level = value
 
-    def value(self):
-        return self.level
+    def value(self, level=None):
+        if level is None:
+            return self.level
+        self.level = level
 
     def irq(self, handler=None, trigger=3):
         self.handler, self.trigger = handler, trigger

@@ -13,7 +13,7 @@ A file has
 """
 
 #: every kind that there is
-KINDS = ("tipping_bucket", "a02yyuw")
+KINDS = ("tipping_bucket", "a02yyuw", "modbus")
 
 #: of every sensor
 COMMON = {
