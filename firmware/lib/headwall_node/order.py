@@ -33,9 +33,10 @@ def save(update=None, restart=None, **changes):
     new = dict(slots.state)
     new["update"] = dict(update or slots.state["update"])
     new["update"].update(changes)
-    if changes.get("state") == "trial":
-        new["trial"], new["starts"] = new["update"]["slot"], 0
     try:
+        if changes.get("state") == "trial":
+            new["trial"], new["starts"] = new["update"]["slot"], 0
+            _remove("slots.verdict")  # of an earlier one, if a board was deployed by cable meanwhile
         with open("slots.json.new", "w") as file:
             json.dump(new, file)
         os.rename("slots.json.new", "slots.json")
@@ -44,3 +45,10 @@ def save(update=None, restart=None, **changes):
     slots.state = new
     slots.restart = restart or slots.restart
     return None
+
+
+def _remove(path):
+    try:
+        os.remove(path)
+    except OSError:
+        pass  # not there
