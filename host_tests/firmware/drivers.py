@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,20 @@ import mp
 PLACES = (Path(__file__).parent / "vtime", mp.STUBS, mp.SCRIPTS, mp.ROOT / "tools" / "headwall_sim" / "board")
 
 
-def run(script: str, *more: Path, heap: str = "512K") -> list[Any]:
+def run(script: str | Path, *more: Path, args: Sequence[str] = (), heap: str = "512K") -> list[Any]:
     """What a script said with driver_bench.say(), one entry a line.
 
     Args:
+        script: its text, or its file.
         more: further folders for its search path, as one with the libraries of PyPI.
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "script.py"
-        path.write_text(textwrap.dedent(script))
+        path = script if isinstance(script, Path) else Path(folder) / "script.py"
+        if isinstance(script, str):
+            path.write_text(textwrap.dedent(script))
         places = [*PLACES, mp.library, *more, ".frozen"]
         done = subprocess.run(
-            [*mp.command(heap), path],
+            [*mp.command(heap), path, *args],
             env={**os.environ, "MICROPYPATH": ":".join(map(str, places))},
             cwd=folder,
             capture_output=True,
