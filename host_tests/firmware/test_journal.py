@@ -46,13 +46,13 @@ def test_append_and_mount_again_gives_every_field_back() -> None:
         """
     )
     assert said.splitlines() == [
-        "(1, 'rain.tips', 1781000000123, None, None, 1, 1, None)",
-        "(2, 'rain.tips', None, '00c0ffee', 140737488355329, 1, 2, None)",
-        "(3, 'rain.tips', 1781000000128, None, None, 0, 2, None)",
-        "(4, 'tank.level', 1781000000123, None, None, '1.25', None, None)",
-        "(5, 'tank.level', 1781000000123, None, None, '-0.100', None, None)",
-        "(6, 'tank.level', None, 'ffffffff', 0, 12345678901234567890, None, None)",
-        "(7, 'tank.level', 1781000000123, None, None, None, None, 'no_echo')",
+        "(1, 'rain.tips', 1781000000123, None, None, 1, 1, None, False)",
+        "(2, 'rain.tips', None, '00c0ffee', 140737488355329, 1, 2, None, False)",
+        "(3, 'rain.tips', 1781000000128, None, None, 0, 2, None, False)",
+        "(4, 'tank.level', 1781000000123, None, None, '1.25', None, None, False)",
+        "(5, 'tank.level', 1781000000123, None, None, '-0.100', None, None, False)",
+        "(6, 'tank.level', None, 'ffffffff', 0, 12345678901234567890, None, None, False)",
+        "(7, 'tank.level', 1781000000123, None, None, None, None, 'no_echo', False)",
         "1 8 2 7 True",
     ]
 
@@ -186,6 +186,19 @@ def test_flash_and_nvs_cloned_to_another_board_start_a_new_journal() -> None:
     assert said == "cloned True 1\n"
 
 
+def test_reading_taken_in_maintenance_mode_stays_marked() -> None:
+    said = run(
+        """
+        j.marks = lambda boot, up: boot == "0badcafe" and 10 <= up < 20
+        for up in (9, 10, 19, 20): j.append_tip("rain.tips", None if up < 15 else T, "0badcafe", up)
+        j.append("tank.level", None, T, "0badcafe", 12, reason="fault")
+        k = Journal(flash, nvs, b"uid")
+        print([r[8] for r in k.read(1, 9)], k.total)
+        """
+    )
+    assert said == "[False, True, True, False, True] 4\n"
+
+
 def test_record_that_rotted_comes_as_unreadable_and_the_rest_is_kept() -> None:
     said = run(
         """
@@ -196,7 +209,7 @@ def test_record_that_rotted_comes_as_unreadable_and_the_rest_is_kept() -> None:
         print([r[0] for r in got] == list(range(1, 201)), [r for r in got if r[1] is None])
         """
     )
-    assert said == "True [(11, None, None, None, None, None, None, 'bad_frame')]\n"
+    assert said == "True [(11, None, None, None, None, None, None, 'bad_frame', False)]\n"
 
 
 def test_sector_whose_header_rotted_comes_as_unreadable_and_the_rest_is_kept() -> None:
@@ -228,7 +241,7 @@ def test_program_that_fails_is_not_repeated_in_its_slot() -> None:
         print(list(Journal(flash, nvs, b"uid").read(2, 5)))
         """
     )
-    assert said == "refused 2 1\n[(2, 'rain.tips', 1781000000124, None, None, 1, 2, None)]\n"
+    assert said == "refused 2 1\n[(2, 'rain.tips', 1781000000124, None, None, 1, 2, None, False)]\n"
 
 
 def test_worn_flash_that_does_not_keep_what_is_written_costs_no_reading() -> None:
@@ -397,7 +410,7 @@ def _step(model: Model, op: list[Any], outcome: Any) -> None:
 
 
 def _plain(record: list[Any]) -> list[Any]:
-    seq, stream, time_ms, boot, up_ms, value, total, reason = record
+    seq, stream, time_ms, boot, up_ms, value, total, reason, _ = record
     assert (boot, up_ms) == ((None, None) if time_ms is not None else ("0badcafe", 1 << 41))
     return _number([seq, stream, time_ms, value, total, reason])
 

@@ -76,6 +76,11 @@ def test_null_and_another_stream_set_names_anew(session: mp.Session) -> None:
     ]
 
 
+def test_record_of_maintenance_mode_carries_the_mark_alone(session: mp.Session) -> None:
+    _, records, _ = pack(session, [tip(1, T, 1), (*tip(2, T, 2), True), tip(3, T, 3)])
+    assert [record.get("mnt") for record in records] == [None, 1, None]
+
+
 def test_pack_stops_at_its_limits_and_at_a_number_out_of_turn(session: mp.Session) -> None:
     tips = [tip(i, T + i, i) for i in range(1, 9)]
     assert pack(session, tips, most=3)[2] == [True] * 3 + [False]
@@ -171,7 +176,7 @@ def test_pack_of_200_records_needs_little_memory(tmp_path: Path) -> None:
         pack.begin("0123456789abcdef")
         gc.collect(); free = gc.mem_free(); least = free
         for i in range(200):
-            pack.add((i + 1, "rain.tips", 1781000000000 + i * 61007, None, None, 1, i + 1, None))
+            pack.add((i + 1, "rain.tips", 1781000000000 + i * 61007, None, None, 1, i + 1, None, False))
             gc.collect(); least = min(least, gc.mem_free())
         print(free - least, len(pack.payload()), pack.count)
         """,

@@ -17,12 +17,16 @@ _SECTOR, _HEAD, _STEP, _LARGEST = 4096, 48, 16, 48
 _HEADER = struct.Struct("<4sBBH8s8sIIIIII")
 _MAGIC, _VERSION = b"HWJ\x1a", 1
 _RECORD = struct.Struct("<IBBBBI")
-_TOTAL, _TIMED, _NULL, _NAME = 1, 2, 4, 8
+_TOTAL, _TIMED, _NULL, _NAME, _MARKED = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True)
 class JournalRecord:
-    """One reading as it stands on flash; `time_ms` is None where the clock was not known, `value` for a null."""
+    """One reading as it stands on flash; `time_ms` is None where the clock was not known, `value` for a null.
+
+    Attributes:
+        marked: taken in maintenance mode.
+    """
 
     seq: int
     stream: str
@@ -32,6 +36,7 @@ class JournalRecord:
     value: str | None
     total: int | None
     reason: str | None
+    marked: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,4 +131,4 @@ def _record(seq: int, stream: str, kind: int, aux: int, body: bytes) -> JournalR
         reason = str(contract()["null_reasons"][aux])
     else:
         value = body[:aux].decode()
-    return JournalRecord(seq, stream, time_ms, boot, up_ms, value, total, reason)
+    return JournalRecord(seq, stream, time_ms, boot, up_ms, value, total, reason, bool(kind & _MARKED))

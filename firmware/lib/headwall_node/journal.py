@@ -49,6 +49,7 @@ _TOTAL = const(1)
 _TIMED = const(2)
 _NULL = const(4)
 _NAME = const(8)
+_MARKED = const(16)  # taken in maintenance mode
 
 # fields of a cursor
 _SEQ = const(0)
@@ -75,7 +76,8 @@ class Journal:
     floor: oldest number held · next: number of the next record · total: tips counted · through: custody mark ·
     lost: records given up before custody since the start · last_ms: newest time held, or 0 · started: why a new
     journal was begun at this mount ("blank", "nvs", "cloned", "restored"), or None · erasing, erased_ticks: an erase
-    is under way, or when the last one ended
+    is under way, or when the last one ended · marks: None, or a function of boot id and uptime: whether a reading of
+    then is marked as taken in maintenance mode
     """
 
     def __init__(self, partition, nvs, uid):
@@ -91,6 +93,7 @@ class Journal:
         self._cursors = [None, None]
         self._turn = 0
         self.lost = 0
+        self.marks = None
         self.started = None
         self.erasing = False  # an erase keeps interrupts waiting for up to 0.4 s
         self.erased_ticks = 0
@@ -269,6 +272,8 @@ class Journal:
         else:
             kind |= _TIMED
             body = struct.pack("<IH", time_ms & 0xFFFFFFFF, time_ms >> 32)
+        if self.marks and self.marks(boot, up_ms):
+            kind |= _MARKED
         if total is not None:
             kind |= _TOTAL
             body += struct.pack("<I", total)
@@ -276,7 +281,7 @@ class Journal:
         if 12 + len(body) > _LARGEST or len(stream) > NAME_CHARS:
             raise ValueError("reading of %s does not fit a record: %s" % (stream, value))
         self._write(stream, kind, aux, body)
-        self._account((self.next, stream, time_ms, boot, up_ms, value, total, reason))
+        self._account((self.next, stream, time_ms, boot, up_ms, value, total))
         return self.next - 1
 
     def append_tip(self, stream, time_ms, boot, up_ms, total=None):
@@ -339,7 +344,7 @@ class Journal:
     def read(self, seq, count):
         """Yield up to `count` records from `seq` (or the floor) on, in order, one number after the other.
 
-        Each is (seq, stream, time_ms, boot, up_ms, value, total, reason); value is an int, or the decimal text
+        Each is (seq, stream, time_ms, boot, up_ms, value, total, reason, marked); value is an int, or the decimal text
         as it was given. A number whose record no longer reads comes with stream None and reason "bad_frame".
         """
         seq = max(seq, self.floor)
@@ -397,7 +402,7 @@ class Journal:
                     cursor[_POS] += size
                     return self._decode(cursor[_NAMES])
             cursor[_POS] += size
-        return (seq, None, None, None, None, None, None, "bad_frame")
+        return (seq, None, None, None, None, None, None, "bad_frame", False)
 
     def _fetch(self, sector, pos, salt):
         """Read the record at `pos` into the buffer; its size, or 0 if there is no valid one."""
@@ -438,7 +443,7 @@ class Journal:
             value = bytes(buf[at : at + aux]).decode()
             if value.lstrip("-").isdigit():
                 value = int(value)
-        return (seq, names[number], time_ms, boot, up_ms, value, total, reason)
+        return (seq, names[number], time_ms, boot, up_ms, value, total, reason, bool(kind & _MARKED))
 
 
 def _round(size):

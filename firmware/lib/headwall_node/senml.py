@@ -93,7 +93,7 @@ class Pack:
 
     def _text(self, record):
         """The inside of one record's braces."""
-        seq, stream, time_ms, boot, up_ms, value, total, reason = record
+        seq, stream, time_ms, boot, up_ms, value, total, reason, marked = record
         parts = []
         if stream != self._stream:
             parts.append('"bn":"%s%s","bu":"%s"' % (self._base, stream, unit(stream)))
@@ -111,4 +111,6 @@ class Pack:
             parts.append('"v":%s' % value)
         if total is not None:
             parts.append('"s":%d' % total)
+        if marked:
+            parts.append('"mnt":1')
         return ",".join(parts)

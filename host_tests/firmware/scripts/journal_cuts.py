@@ -15,18 +15,18 @@ def content(seq, total, attempt):
     if seq % 3 == 0:
         time_ms, boot, up_ms = None, "%08x" % (0xFEDC0000 + seq), seq * 0x40000001 + attempt * 17
     if seq % 7 == 0:
-        return (seq, "tank.level", time_ms, boot, up_ms, "-12.%03d" % seq, None, None)
+        return (seq, "tank.level", time_ms, boot, up_ms, "-12.%03d" % seq, None, None, False)
     if seq % 11 == 0:
-        return (seq, "tank.distance", time_ms, boot, up_ms, None, None, "no_echo")
+        return (seq, "tank.distance", time_ms, boot, up_ms, None, None, "no_echo", False)
     if seq % 5 == 0:
-        return (seq, "rain.tips", time_ms, boot, up_ms, 0, total, None)
-    return (seq, "rain.tips", time_ms, boot, up_ms, 1, total + 1, None)
+        return (seq, "rain.tips", time_ms, boot, up_ms, 0, total, None, False)
+    return (seq, "rain.tips", time_ms, boot, up_ms, 1, total + 1, None, False)
 
 
 def append(journal, written, attempt):
     """Append the next record; `written` has what was tried last under each number."""
     record = content(journal.next, journal.total, attempt)
-    seq, stream, time_ms, boot, up_ms, value, total, reason = record
+    seq, stream, time_ms, boot, up_ms, value, total, reason, _ = record
     written[seq - 1 :] = [record]
     if stream == "rain.tips" and value == 1:
         assert journal.append_tip(stream, time_ms, boot, up_ms) == seq
