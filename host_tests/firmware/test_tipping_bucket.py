@@ -238,6 +238,21 @@ def test_reset_at_tip_1234_resumes_without_loss_or_repeat() -> None:
     assert said == ["1234 1233", "1234 []", "1235 []", "1236 [1234, 1235, 1236]"]
 
 
+@pytest.mark.parametrize("before", [255, 65535, 16777215, 16777216, 2**31 - 1])
+def test_count_of_tips_passes_the_widths_at_which_counters_and_floats_end(before: int) -> None:
+    """8 and 16 bits, the 24 of a float's mantissa, and the sign of 32."""
+    said = run(
+        f"""
+        b = Board()
+        b.journal.append_tip("rain.tips", T, None, None, {before}); b.tips.write(None)
+        b.tip(); b.tip(); b.serve(1000)
+        b = Board(machine.WDT_RESET)
+        print(b.journal.total, [r[6] for r in b.journal.read(0, 99) if r[5] == 1])
+        """
+    )
+    assert said == [f"{before + 2} [{before}, {before + 1}, {before + 2}]"]
+
+
 def test_pending_tips_over_a_new_journal_are_counted_from_one() -> None:
     said = run(
         """

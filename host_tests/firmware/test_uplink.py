@@ -295,6 +295,20 @@ def test_broker_that_comes_back_is_used_again(broker: Broker, gateway: ScriptedG
         assert said(board, "connection refused") == 1, "one line for a trouble, however long it lasts"
 
 
+def test_after_a_restart_of_the_broker_custody_and_configuration_still_arrive(
+    broker: Broker, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    with Board(broker, tmp_path / "n") as board:
+        board.do("tip 2", "run")
+        settled(board, 2)
+        broker.stop()
+        board.do("tip 1")
+        broker.start()
+        settled(board, 3)
+        gateway.publish("node1", "config", '{"node": "node1"}', retain=True)
+        wait_until(board, lambda told: told["config"] == ['{"node": "node1"}'])
+
+
 def test_two_nodes_with_one_client_id_are_named(broker: Broker, gateway: ScriptedGateway, tmp_path: Path) -> None:
     with Board(broker, tmp_path / "a") as first, Board(broker, tmp_path / "b") as second:
         first.do("run")
