@@ -98,7 +98,7 @@ def test_lesser_source_does_not_overrule_a_better_one_within_a_day() -> None:
     said = run(
         """
         c = clock.Clock()
-        print(c.set_utc_ms(T, "rtc"), c.set_utc_ms(T + 1, "custody"), c.set_utc_ms(T + 2, "ntp"),
+        print(c.set_utc_ms(T, "ds3231"), c.set_utc_ms(T + 1, "custody"), c.set_utc_ms(T + 2, "ntp"),
               c.set_utc_ms(T + 3, "custody"), c.set_utc_ms(T + 4, "ntp"), c.utc_ms() - T)
         Fake.pass_ms(86400000)
         print(c.set_utc_ms(T + 5, "custody"), c.source)
@@ -150,6 +150,49 @@ def test_other_reset_keeps_the_time_under_a_new_boot_id() -> None:
         """
     )
     assert said == ["True 0 7000"]
+
+
+def test_age_of_the_time_counts_through_sleeps_and_resets() -> None:
+    """Else a board that sleeps would never let the gateway correct a time that NTP told long ago."""
+    said = run(
+        """
+        c = clock.Clock(); Fake.pass_ms(1000); c.set_utc_ms(T, "ntp"); Fake.pass_ms(5000)
+        print(c.age_ms)
+        for slept in (True, False, True):
+            carried = c.carry(); Fake.day_ms += 30000000; Fake.ticks = 0
+            c = clock.Clock(carried, slept)
+            print(c.age_ms, c.before_ms)
+        print(c.set_utc_ms(T + 7, "custody"), c.source)
+        """
+    )
+    assert said == ["5000", "30005000 None", "60005000 60006000", "90005000 None", "True custody"]
+
+
+def test_chip_corrects_the_time_after_a_sleep_and_the_source_stays() -> None:
+    said = run(
+        """
+        c = clock.Clock(); c.set_utc_ms(T, "ntp")
+        carried = c.carry(); Fake.day_ms += 1700000
+        d = clock.Clock(carried, slept=True)
+        d.agree(T + 1800000); up = d.uptime_ms()
+        print(d.utc_ms() - T, d.source, d.age_ms, up)
+        carried = d.carry(); Fake.day_ms += 1000
+        print(clock.Clock(carried, slept=True).utc_ms() - T)
+        """
+    )
+    assert said == ["1800000 ntp 1700000 1700000", "1801000"]
+
+
+def test_whoever_keeps_the_time_is_told_when_it_is_set() -> None:
+    said = run(
+        """
+        c = clock.Clock(); kept = []
+        c.on_set = lambda: kept.append(c.carry())
+        c.set_utc_ms(T, "ntp"); c.set_utc_ms(5, "ntp"); c.agree(T + 5)
+        print(len(kept), clock.Clock(kept[-1]).utc_ms() - T)
+        """
+    )
+    assert said == ["2 5"]
 
 
 def test_carried_time_that_the_time_of_day_belies_is_not_trusted() -> None:

@@ -14,25 +14,26 @@ def test_rtc_memory_gives_back_all_that_was_saved() -> None:
         from headwall_node import power
         r = power.Retained()
         print(r.clock, r.custody, r.mode, r.closed, r.reported, r.pending)
-        r.clock = ("0badcafe", 1781000000123, -7, "ntp")
+        r.clock = ("0badcafe", 1781000000123, -7, "ntp", 1781000000100)
         r.custody = ("0123456789abcdef", 4000000000)
         r.mode, r.closed, r.reported[1] = b"x" * 64, 2, 1 << 41
+        r.pace, r.orders, r.maintenance = b"p" * 64, b"o" * 64, (-1, 1 << 41)
         for i in range(power.PENDING_MAX):
             r.pending.append((i % 4, 4000000000 + i, "00c0ffee", (1 << 47) + i, None if i % 2 else 1781000000123))
         r.save()
         s = power.Retained()
-        for name in ("clock", "custody", "mode", "closed", "reported", "pending"):
+        for name in ("clock", "custody", "mode", "pace", "orders", "maintenance", "closed", "reported", "pending"):
             print(getattr(s, name) == getattr(r, name))
         import machine
-        print(len(machine.RTC.kept) <= 512)
-        r.clock = ("0badcafe", 5, None, None); r.save()
+        print(len(machine.RTC.kept) <= 768)
+        r.clock = ("0badcafe", 5, None, None, 5); r.save()
         print(power.Retained().clock)
         """
     )
     assert said.splitlines() == [
         "None None b'' 0 [-1, -1, -1, -1, -1, -1, -1, -1] []",
-        *["True"] * 7,
-        "('0badcafe', 5, None, None)",
+        *["True"] * 10,
+        "('0badcafe', 5, None, None, 5)",
     ]
 
 

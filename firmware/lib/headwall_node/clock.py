@@ -24,7 +24,7 @@ _REBASE_MS = 1 << 28  # 3.1 days: ticks differ rightly up to 6.2
 _STALE_MS = 86400000  # after a day without the better source a lesser one may set the clock
 
 #: who may tell the time, the better the higher: a battery-backed chip, the gateway over TLS, NTP
-SOURCES = {"rtc": 1, "custody": 2, "ntp": 3}
+SOURCES = {"ds3231": 1, "custody": 2, "ntp": 3}
 
 _NTP_TO_UNIX_S = 2208988800  # 1900 to 1970, RFC 5905
 _ERA_S = 4294967296
@@ -48,6 +48,9 @@ class Clock:
 
     `carried` is what `carry()` gave before a reset, kept in RTC memory; `slept` tells that the reset was the end
     of a deep sleep. Call `uptime_ms()` at least every three days: the port's ticks wrap after 12.4.
+
+    source: who told the time, one of SOURCES, or None · before_ms: uptime that the boot id before this one had reached
+    when this one began, or None · on_set(): called when the time was set
     """
 
     def __init__(self, carried=None, slept=False, build_ms=BUILD_MS):
@@ -55,27 +58,32 @@ class Clock:
         self._offset = None  # utc - uptime
         self._set_at = 0
         self.source = None
+        self.before_ms = None
+        self.on_set = None
         self._build_ms = build_ms
         self.boot_id = hexlify(os.urandom(4)).decode()
         if carried:
             self._resume(carried, slept)
 
     def _resume(self, carried, slept):
-        boot, base, ahead, source = carried
+        boot, base, ahead, source, set_at = carried
         system = _system_ms()
         if slept and system >= base:
             self.boot_id = boot
             self._base = (self._base[0], system - base)
+        elif system >= base:
+            self.before_ms = system - base
         if ahead is not None and self._build_ms <= system + ahead < _2100_MS:
-            self._set_at = self._base[1]
-            self._offset = system + ahead - self._set_at
+            self._set_at = self._base[1] - system + set_at
+            self._offset = system + ahead - self._base[1]
             self.source = source
 
     def carry(self):
-        """(boot id, system time at uptime 0, UTC minus system time or None, source): keep it in RTC memory."""
+        """What to keep in RTC memory: (boot id, system time at uptime 0, UTC minus system time or None, source, system
+        time at which that one told the time)."""
         base = _system_ms() - self.uptime_ms()
         ahead = None if self._offset is None else self._offset - base
-        return (self.boot_id, base, ahead, self.source)
+        return (self.boot_id, base, ahead, self.source, base + self._set_at)
 
     def uptime_ms(self):
         """Milliseconds since the boot id began."""
@@ -102,6 +110,11 @@ class Clock:
         return self._offset is not None
 
     @property
+    def age_ms(self):
+        """How long ago the time was told, or None while the clock is not known."""
+        return None if self._offset is None else self.uptime_ms() - self._set_at
+
+    @property
     def anchor(self):
         """(boot id, uptime, UTC) for the state message, or None while the clock is not known."""
         if self._offset is None:
@@ -121,11 +134,20 @@ class Clock:
             return False
         if self.synced and rank < SOURCES[self.source] and up - self._set_at < _STALE_MS:
             return False
-        self._offset = ms - (up if up_ms is None else up_ms)
         self.source = source
         self._set_at = up
-        _set_system_ms(up + self._offset)
+        self._move(ms - (up if up_ms is None else up_ms))
         return True
+
+    def agree(self, ms):
+        """Follow a chip that was set by this clock before a sleep: the port's own oscillator strays in one."""
+        self._move(ms - self.uptime_ms())
+
+    def _move(self, offset):
+        self._offset = offset
+        _set_system_ms(self.uptime_ms() + offset)
+        if self.on_set:
+            self.on_set()
 
     def best_guess_ms(self, last_ms=None):
         """The latest instant that is certainly past: build time or `last_ms`, the newest time in the journal."""

@@ -203,7 +203,13 @@ class Node:
 
 def _moved(clock, kept):
     """Whether two results of Clock.carry() differ by more than the rounding of their milliseconds."""
-    if kept is None or clock[0] != kept[0] or clock[3] != kept[3] or abs(clock[1] - kept[1]) > 5:
+    if (
+        kept is None
+        or clock[0] != kept[0]
+        or clock[3] != kept[3]
+        or abs(clock[1] - kept[1]) > 5
+        or abs(clock[4] - kept[4]) > 5
+    ):
         return True
     return clock[2] is not None and (kept[2] is None or abs(clock[2] - kept[2]) > 5)
 

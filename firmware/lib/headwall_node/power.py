@@ -16,13 +16,13 @@ CONTACTS_MAX = 4
 #: sensors of any kind that it has room for, the contacts among them
 SENSORS_MAX = 8
 
-_MAGIC = b"HWR2"
+_MAGIC = b"HWR3"
 _NO_JID = bytes(8)
-_SOURCES = (None, "rtc", "custody", "ntp")
-# magic, CRC-32 of all that follows, _BODY, _REPORTS, mode, pending tips
-_BODY = (
-    "<B4sqqB8sIBBB"  # 1 known + 2 has UTC, boot, base, ahead, source · jid, through · closed, sizes of mode and tips
-)
+_SOURCES = (None, "ds3231", "custody", "ntp")
+# magic, CRC-32 of all that follows, _BODY, _REPORTS, mode, pace, orders, pending tips
+# _BODY: 1 known + 2 has UTC, boot, base, ahead, source, set at · jid, through · maintenance · closed, sizes of mode,
+# pace, orders and tips
+_BODY = "<B4sqqBq8sIqqBBBBB"
 _REPORTS = "<8q"
 _TIP = "<BI4sqq"  # contact, total, boot, uptime, UTC or -1
 _FIXED = 8 + struct.calcsize(_BODY) + struct.calcsize(_REPORTS)
@@ -49,7 +49,9 @@ class Retained:
     """What RTC memory keeps. Change the fields, then `save()`; whatever does not check out reads as empty.
 
     clock: what `Clock.carry()` gave, or None · custody: (journal id in hex, through) or None ·
-    mode: up to 64 bytes of the app's own · closed: bit mask of contacts that were closed when last looked at ·
+    mode, pace, orders: up to 64 bytes each, of battery mode, of pace.py and of commands.py ·
+    maintenance: uptimes from and until which readings are marked ·
+    closed: bit mask of contacts that were closed when last looked at ·
     reported: uptime of each sensor's last report or -1, the contacts first ·
     pending: list of (contact, total, boot, up_ms, time_ms).
     """
@@ -67,7 +69,8 @@ class Retained:
     def _empty(self):
         self.clock = None
         self.custody = None
-        self.mode = b""
+        self.maintenance = (0, 0)
+        self.mode = self.pace = self.orders = b""
         self.closed = 0
         self.reported = [-1] * SENSORS_MAX
         self.pending = []
@@ -75,16 +78,23 @@ class Retained:
     def _load(self, raw):
         if len(raw) < _FIXED or raw[:4] != _MAGIC or crc32(raw[8:]) != struct.unpack_from("<I", raw, 4)[0]:
             raise ValueError("not ours")
-        known, boot, base, ahead, source, jid, through, self.closed, mode, tips = struct.unpack_from(_BODY, raw, 8)
+        found = struct.unpack_from(_BODY, raw, 8)
+        known, boot, base, ahead, source, set_at, jid, through = found[:8]
         if known:
-            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source])
+            self.clock = (hexlify(boot).decode(), base, ahead if known & 2 else None, _SOURCES[source], set_at)
         if jid != _NO_JID:
             self.custody = (hexlify(jid).decode(), through)
+        self.maintenance = found[8:10]
+        self.closed = found[10]
         self.reported = list(struct.unpack_from(_REPORTS, raw, 8 + struct.calcsize(_BODY)))
-        self.mode = bytes(raw[_FIXED : _FIXED + mode])
-        for i in range(tips):
-            at = _FIXED + mode + i * struct.calcsize(_TIP)
-            contact, total, boot, up_ms, time_ms = struct.unpack_from(_TIP, raw, at)
+        at = _FIXED
+        parts = []
+        for size in found[11:14]:
+            parts.append(bytes(raw[at : at + size]))
+            at += size
+        self.mode, self.pace, self.orders = parts
+        for i in range(found[14]):
+            contact, total, boot, up_ms, time_ms = struct.unpack_from(_TIP, raw, at + i * struct.calcsize(_TIP))
             self.pending.append((contact, total, hexlify(boot).decode(), up_ms, None if time_ms < 0 else time_ms))
 
     def save(self):
@@ -96,16 +106,17 @@ class Retained:
             self._rtc.memory(self._packed())
 
     def _packed(self):
-        known, boot, base, ahead, source = 0, "00000000", 0, 0, None
+        known, boot, base, ahead, source, set_at = 0, "00000000", 0, 0, None, 0
         if self.clock:
-            boot, base, ahead, source = self.clock
+            boot, base, ahead, source, set_at = self.clock
             known = 1 if ahead is None else 3
         jid, through = self.custody or (hexlify(_NO_JID), 0)
         body = struct.pack(
-            _BODY, known, unhexlify(boot), base, ahead or 0, _SOURCES.index(source),
-            unhexlify(jid), through, self.closed, len(self.mode), len(self.pending),
+            _BODY, known, unhexlify(boot), base, ahead or 0, _SOURCES.index(source), set_at,
+            unhexlify(jid), through, self.maintenance[0], self.maintenance[1],
+            self.closed, len(self.mode), len(self.pace), len(self.orders), len(self.pending),
         )  # fmt: skip
-        body += struct.pack(_REPORTS, *self.reported) + self.mode
+        body += struct.pack(_REPORTS, *self.reported) + self.mode + self.pace + self.orders
         for contact, total, boot, up_ms, time_ms in self.pending:
             body += struct.pack(_TIP, contact, total, unhexlify(boot), up_ms, -1 if time_ms is None else time_ms)
         return _MAGIC + struct.pack("<I", crc32(body)) + body
