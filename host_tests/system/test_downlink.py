@@ -213,6 +213,18 @@ def test_a_command_waits_for_a_board_that_sleeps_and_goes_out_in_answer_to_its_s
         assert awake.of("command") == []
 
 
+@pytest.mark.usefixtures("gateway")
+def test_a_command_that_went_to_a_sleeping_board_goes_out_anew_when_it_speaks(broker: Broker, ledger: Ledger) -> None:
+    with closing(connect(broker)) as before:
+        online(before)
+        until(lambda: _status(ledger) == "online", "online, and so it stays: nobody says otherwise")
+    command = order(ledger)
+    until(lambda: now(ledger, command).state == "sent", "sent to nobody")
+    with closing(connect(broker)) as awake:
+        online(awake)
+        until(lambda: awake.of("command"), "the command")
+
+
 def test_a_command_is_sent_again_until_it_is_answered(
     board: Board, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,8 @@ COMMANDS: Final = {
     "node": Command("node", "Boards: how they are, accepting them, and what goes down to them."),
     "board": Command("board", "Boards on the bench: flash, deploy, provision, test, calibrate."),
     "certs": Command("certs", "Certificates, access list and passwords for the broker."),
+    "calibration": Command("calibration", "What was measured of sensors, and when."),
+    "mail": Command("mail", "Mails that failed, and trying them again."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
 }
 

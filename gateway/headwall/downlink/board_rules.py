@@ -28,15 +28,20 @@ from headwall_node import config
 given = json.load(sys.stdin)
 faults = config.validate(given)
 sensors = [] if faults else config.complete(given)["sensors"]
-print(json.dumps({"faults": faults, "streams": [stream for sensor in sensors for stream in sensor["streams"]]}))
+print(json.dumps({"faults": faults, "sensors": sensors}))
 """
 
 
 class Verdict(NamedTuple):
-    """What a board would say of a configuration: its faults; without any, the streams that it would send."""
+    """What a board would say of a configuration: its faults; without any, its sensors with every default."""
 
     faults: list[str]
-    streams: list[str]
+    sensors: list[dict[str, Any]]
+
+    @property
+    def streams(self) -> list[str]:
+        """The streams that it would send."""
+        return [stream for sensor in self.sensors for stream in sensor["streams"]]
 
 
 def board_verdict(settings: Mapping[str, Any], firmware: Path = _FIRMWARE) -> Verdict:

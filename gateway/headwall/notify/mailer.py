@@ -20,10 +20,13 @@ from headwall.settings import NotifySettings, SmtpSettings
 
 log = structlog.get_logger("mail")
 
+_NEVER_US = 2**62
 _FIRST_RETRY_US = 30_000_000
 _FINISH_WITHIN_S = 5.0  # a dialogue under way may end by itself; then it is cut
 _CUT_WITHIN_S = 4.0
 _AFTER_FAULT_US = 30_000_000
+#: looked at again after so long even if nobody announced anything: a person may have had failed mails tried again
+_POLL_US = 300_000_000
 
 
 class Mailer:
@@ -100,11 +103,11 @@ class Mailer:
                 with self._pulse.resting():
                     self._clock.wait(self._wake, next_us)
 
-    def _guarded_step(self) -> int | None:
+    def _guarded_step(self) -> int:
         """A pass whose failure (a full disk, a locked ledger) is said and tried again, so that mail never just ends."""
         try:
             with self._clock.busy("mail"):
-                next_us = self.step()
+                next_us = min(self.step() or _NEVER_US, self._clock.now_us() + _POLL_US)
         except Exception as error:
             self._fault = f"a pass over the outbox failed: {type(error).__name__}: {error}"
             log.exception("pass failed")

@@ -1,7 +1,7 @@
 """The outbox and mail tables: what waits, what is queued, and every change of a mail's state.
 
     fact written by a rule -> queued -> sent
-                                     -> failed   (refused for good, or given up)
+                                     -> failed   (refused for good, or given up) -> composed anew, if a person says so
 
 A mail and the outbox rows that it carries are linked in one transaction, so a fact is in one mail at most.
 `handing_over` is committed before the SMTP dialogue and cleared with its result. Found set when a mail's turn
@@ -158,6 +158,19 @@ def mark_later(ledger: Ledger, mail: Queued, reason: str, next_us: int, *, maybe
 def count_try(ledger: Ledger, mail: Queued, reason: str, next_us: int) -> None:
     """A try that did not come to a dialogue: no connection."""
     _set(ledger, mail.id, tries=mail.tries + 1, next_try_us=next_us, last_error=reason)
+
+
+def failed(conn: sa.Connection) -> list[sa.Row[Any]]:
+    """Mails that were given up, oldest first."""
+    c = _MAILS.c
+    columns = (c.id, c.message_id, c.recipient, c.subject, c.last_error, c.at_us)
+    return list(conn.execute(sa.select(*columns).where(c.state == "failed").order_by(c.id)))
+
+
+def compose_anew(conn: sa.Connection, mail_id: int) -> None:
+    """Let what a failed mail carried wait for a mail again; the same facts get the same Message-ID again."""
+    conn.execute(_OUTBOX.update().where(_OUTBOX.c.mail == mail_id).values(mail=None))
+    conn.execute(_MAILS.delete().where(_MAILS.c.id == mail_id, _MAILS.c.state == "failed"))
 
 
 def _set(ledger: Ledger, mail_id: int, **values: Any) -> None:

@@ -1,0 +1,66 @@
+"""`headwall mail`: mails that nobody got, and trying them again once the cause is mended."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.opened import minute, named, opened
+from headwall.errors import InputError, UnknownThingError
+from headwall.notify import outbox
+from headwall.rules import log_book
+
+
+def register(app: typer.Typer) -> None:
+    mail = typer.Typer(no_args_is_help=True, help="Mails that failed, and trying them again.")
+    mail.command("list")(list_mails)
+    mail.command("retry")(retry)
+    app.add_typer(mail, name="mail")
+
+
+def list_mails(
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """Failed mails: somebody was not told."""
+    with opened(config) as at:
+        with at.ledger.read() as conn:
+            found = outbox.failed(conn)
+        if as_json:
+            names = ("id", "recipient", "subject", "last_error", "at_us")
+            print(json.dumps([{name: getattr(mail, name) for name in names} for mail in found], indent=2))
+            return
+        table = Table("ID", "Written", "To", "Subject", "Why it failed")
+        for mail in found:
+            table.add_row(str(mail.id), minute(mail.at_us, at.zone), mail.recipient, mail.subject, mail.last_error)
+        Console().print(table if found else "No mail has failed.")
+
+
+def retry(
+    by: Annotated[str, typer.Option("--by", help="name of the person who has mended the cause")],
+    number: Annotated[int | None, typer.Argument(metavar="[ID]", min=1, max=2**63 - 1, help="number of it")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="all that failed")] = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Have failed mails composed and sent anew, to the address that the registry has now.
+
+    The service does it within five minutes.
+    """
+    if (number is None) != everything:
+        raise InputError("say which to try again: a number or --all")
+    with opened(config) as at:
+        who, now_us = named(by), at.clock.now_us()
+        with at.ledger.begin() as conn:
+            chosen = [mail for mail in outbox.failed(conn) if everything or mail.id == number]
+            if number is not None and not chosen:
+                raise UnknownThingError(f"no failed mail {number}; see `headwall mail list`")
+            for mail in chosen:
+                outbox.compose_anew(conn, mail.id)
+                body = {"message_id": mail.message_id, "recipient": mail.recipient, "why": mail.last_error or ""}
+                log_book.append(conn, "mail_retried", who, body, now_us)
+    print(f"{len(chosen)} to be sent anew by the service, within five minutes.")

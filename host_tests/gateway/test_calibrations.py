@@ -1,0 +1,101 @@
+"""`headwall calibration`: records of what was measured, each kept once, dated, under a name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headwall.errors import InputError, UnknownThingError
+from headwall.ledger import schema
+from headwall.ledger.calibrations import parse_calibrations
+from support.desk import Desk
+from support.rules_house import make_registry
+
+RECORD: dict[str, Any] = {
+    "v": 1,
+    "datastream": "board-a/rain.tips",
+    "kind": "rain_volume",
+    "at": "2026-06-10T14:05:00-04:00",
+    "by": "Sam Okafor",
+    "unit": "mm",
+    "method": "500 mL through a needle",
+    "device": "burette B2",
+    "certificate": "2026-114",
+    "as_found": [{"reference": "24.66", "reading": "24.38"}],
+    "result": {"error_percent": "-1.10"},
+    "tolerance": "2 %",
+    "verdict": "pass",
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    make_registry(tmp_path)
+    return Desk(tmp_path)
+
+
+def write(desk: Desk, record: Any, name: str = "calibration.json") -> str:
+    path = desk.folder / name
+    path.write_text(json.dumps(record))
+    return str(path)
+
+
+def test_a_record_is_kept_once_with_its_numbers_as_they_were_written(desk: Desk) -> None:
+    path = write(desk, RECORD)
+    assert "added" in desk.run("calibration", "add", path)
+    assert "in the ledger already" in desk.run("calibration", "add", path)
+    (row,) = desk.rows(schema.calibrations)
+    assert (row.node, row.stream, row.kind, row.by) == ("board-a", "rain.tips", "rain_volume", "Sam Okafor")
+    assert row.done_us == 1_781_114_700_000_000
+    (listed,) = json.loads(desk.run("calibration", "list", "--json"))
+    assert {key: listed[key] for key in RECORD} == RECORD
+    assert [(record.kind, record.by) for record in desk.rows(schema.records)] == [("calibration", "Sam Okafor")]
+
+
+def test_records_are_listed_by_day_whatever_order_they_come_in(desk: Desk) -> None:
+    later = {**RECORD, "at": "2026-07-10T14:05:00-04:00", "as_left": [{"reference": "1", "reading": "1"}]}
+    desk.run("calibration", "add", write(desk, [later, RECORD]))
+    listed = json.loads(desk.run("calibration", "list", "board-a", "--json"))
+    assert [record["at"][:7] for record in listed] == ["2026-06", "2026-07"]
+    assert "24.38 for 24.66 mm" in " ".join(desk.run("calibration", "list").split())
+    assert json.loads(desk.run("calibration", "list", "board-b", "--json")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"by": ""}, "by"),
+        ({"at": "2026-06-10T14:05:00"}, "at"),
+        ({"at": "2026-06-10"}, "at"),
+        ({"datastream": "rain.tips"}, "datastream"),
+        ({"kind": "Rain gauge"}, "kind"),
+        ({"v": 2}, "v"),
+        ({"verdict": "maybe"}, "verdict"),
+        ({"as_found": []}, "at least one point"),
+        ({"as_found": [{"reference": "a", "reading": "1"}]}, "reference"),
+        ({"as_found": [{"reference": "1"}]}, "reading"),
+        ({"colour": "blue"}, "colour"),
+        ({"at": "2100-06-10T14:05:00Z"}, "in the future"),
+        ({"at": "2019-06-10T14:05:00Z"}, "not in force"),
+    ],
+)
+def test_a_record_that_does_not_hold_together_is_refused_and_with_it_the_whole_file(
+    desk: Desk, change: dict[str, Any], says: str
+) -> None:
+    path = write(desk, [RECORD, {**RECORD, **change}])
+    with pytest.raises(InputError, match=says):
+        desk.run("calibration", "add", path)
+    assert desk.rows(schema.calibrations) == []
+
+
+def test_a_record_of_an_unknown_datastream_is_refused(desk: Desk) -> None:
+    with pytest.raises(UnknownThingError, match=r"board-a/tank\.level"):
+        desk.run("calibration", "add", write(desk, {**RECORD, "datastream": "board-a/tank.level"}))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"5", b"\xff", b"[" * 5000, b"null"])
+def test_what_is_no_record_is_named_with_its_file(data: bytes) -> None:
+    with pytest.raises(InputError, match=r"one\.json"):
+        parse_calibrations(data, "one.json")
