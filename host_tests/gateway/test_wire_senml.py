@@ -205,3 +205,17 @@ def test_decode_short_records_are_taken_and_refused_as_spelled_out_ones(rest: li
             return error.reason, error.detail
 
     assert outcome(pack(FIRST, *rest)) == outcome(pack(FIRST, *({**record, "u": "count"} for record in rest)))
+
+
+@pytest.mark.parametrize(
+    ("value", "taken"), [(0, True), (2_000_000_000, True), (2**53, True), (1.5, False), (-1, False)]
+)
+def test_a_meters_count_of_pulses_may_be_large_but_is_a_count(value: float, taken: bool) -> None:
+    head = {"bn": "urn:dev:mac:240ac4000001:meter.pulses", "bu": "count", "bt": 1_781_000_000, "seq": 1}
+    head["jid"] = "00112233445566aa"
+    for rows in ([{**head, "v": value}], [{**head, "v": 0}, {"t": 1, "v": value}]):
+        if taken:
+            assert decode(json.dumps(rows).encode()).records[-1].value == value
+        else:
+            with pytest.raises(PackError, match="is no count"):
+                decode(json.dumps(rows).encode())
