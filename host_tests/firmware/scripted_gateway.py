@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import threading
 import time
@@ -18,13 +19,16 @@ ROOT = "headwall/v1"
 class ScriptedGateway:
     """Takes packs, gives custody. Knobs: `silent` gives none, `refuses(record)` drops the pack a record is in.
 
-    held: (jid, seq) -> value or "raw" · packs: (kind, first, count) in order of arrival · states: in order of arrival
+    held: (jid, seq) -> value or "raw" · packs: (kind, first, count) in order of arrival · states, replies: in order of
+    arrival · bundle: what boards that ask for a piece get
     """
 
     def __init__(self, broker: Broker, account: str = "gateway", password: str = "gpw") -> None:
         self.held: dict[tuple[str, int], Any] = {}
         self.packs: list[tuple[str, int, int]] = []
         self.states: list[dict[str, Any]] = []
+        self.replies: list[dict[str, Any]] = []
+        self.bundle = b""
         self.twice = 0
         self.silent = False
         self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
@@ -37,7 +41,7 @@ class ScriptedGateway:
         self._client.tls_set(ca_certs=str(broker.ca.cert))
         self._client.reconnect_delay_set(1, 1)
         self._client.on_connect = lambda client, *_: client.subscribe(
-            [(f"{ROOT}/+/{k}", 1) for k in ("tele", "event", "state")]
+            [(f"{ROOT}/+/{k}", 1) for k in ("tele", "event", "state", "reply")]
         )
         self._client.on_message = self._on_message
         self._client.connect("localhost", broker.port_5)
@@ -84,6 +88,9 @@ class ScriptedGateway:
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:
         node, kind = message.topic.split("/")[2:]
         body = json.loads(message.payload)
+        if kind == "reply":
+            self._reply(node, body)
+            return
         with self._changed:
             if kind == "state":
                 self.states.append(body)
@@ -95,6 +102,16 @@ class ScriptedGateway:
             answer = None if self.silent or node not in self._state else self.forge(self.custody(node))
         if answer is not None:
             self._client.publish(f"{ROOT}/{node}/custody", json.dumps(answer), qos=1)
+
+    def _reply(self, node: str, body: dict[str, Any]) -> None:
+        with self._changed:
+            self.replies.append(body)
+            self._changed.notify_all()
+        at = body.get("want", len(self.bundle))
+        if at < len(self.bundle):
+            name = hashlib.sha256(self.bundle).digest()[:8]
+            piece = name + at.to_bytes(4, "big") + self.bundle[at : at + 1024]
+            self._client.publish(f"{ROOT}/{node}/update", piece, qos=1)
 
     def _take(self, kind: str, pack: list[dict[str, Any]]) -> None:
         first, jid = pack[0]["seq"], pack[0]["jid"]

@@ -75,7 +75,7 @@ def test_publish_and_subscribe_exact_bytes(tmp_path: Path) -> None:
     body = """
 async def main():
     client = mqtt.Client("a")
-    client.on_message = lambda topic, payload: print(topic, payload)
+    client.on_message = lambda topic, payload: print(topic, None if payload is None else bytes(payload))
     await client.connect("127.0.0.1", port)
     await client.subscribe(("x", "yz"))
     numbers = [await client.publish("t", "hi"), await client.publish("t", b"p" * 200, retain=True)]
@@ -297,7 +297,7 @@ def test_message_larger_than_the_buffer_is_acknowledged_dropped_and_named(tmp_pa
 async def main():
     client = mqtt.Client("a", rx=bytearray(256))
     seen = []
-    client.on_message = lambda topic, payload: seen.append((topic, payload))
+    client.on_message = lambda topic, payload: seen.append((topic, None if payload is None else bytes(payload)))
     await client.connect("127.0.0.1", port)
     while len(seen) < 2:
         await asyncio.sleep_ms(10)
@@ -322,7 +322,7 @@ def test_bytes_arriving_one_by_one_make_the_same_messages(tmp_path: Path) -> Non
 async def main():
     client = mqtt.Client("a")
     seen = []
-    client.on_message = lambda topic, payload: seen.append((topic, payload))
+    client.on_message = lambda topic, payload: seen.append((topic, None if payload is None else bytes(payload)))
     await client.connect("127.0.0.1", port)
     while len(seen) < 2:
         await asyncio.sleep_ms(10)

@@ -3,6 +3,8 @@
 import asyncio
 import gc
 
+import machine
+
 from . import log, settings, slots
 
 #: collect after so many bytes: while modules load, so that their garbage leaves no holes; later, before memory is short
@@ -14,6 +16,7 @@ def run():
     """What main.py calls. Returns only when there are no settings; a fault comes as an exception."""
     gc.threshold(LOADING)
     slots.load()
+    update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
     given, in_force, refused = settings.load("trial" in slots.state)
     if given is None:
         log.error("settings", refused or "there are none")
@@ -21,7 +24,6 @@ def run():
     from .room import Room
 
     room = Room(given["ca_file"])
-    update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
     from .node import Node  # only now: the check of the settings and the node do not fit the heap together
 
     node = Node(given, in_force, refused, room, update)
@@ -33,13 +35,21 @@ def run():
 
 
 def _update():
-    """What pulls the bundle that was ordered; a fault in it must not keep the node from starting."""
-    try:
-        from .update import Update
+    """What pulls the bundle that was ordered; one that is here is installed, and the board starts anew.
 
-        return Update()
+    A fault in all that must not keep the node from starting.
+    """
+    try:
+        from .update import Update, loaded
+
+        if loaded() < slots.state["update"]["size"]:
+            return Update()
+        from .install import install
+
+        install()
+        machine.reset()
     except Exception as fault:
         log.exception("update", fault)
         slots.state["update"]["state"] = "refused"
         slots.state["update"]["why"] = "%s: %s" % (type(fault).__name__, fault)
-        return None
+    return None

@@ -19,7 +19,7 @@ class Client:
 
     error: why there is no connection, None while there is one
     unacked: packet id -> the tick at which its PUBACK is overdue
-    on_message(topic, payload): str and bytes; None as payload: it was larger than rx
+    on_message(topic, payload): str and a memoryview, good until it returns; None as payload: it was larger than rx
     on_change(): an ack, a message or the end of the connection: look again
     on_ping(outstanding): a ping has been sent / answered
     """

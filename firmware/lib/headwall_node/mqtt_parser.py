@@ -10,7 +10,8 @@ class Parser:
     """Feed it through `room()` and `fed()`; it calls `handle(type, packet_id, body)` for each whole packet.
 
     type: the high half of the first byte · packet_id: 0 for none · body: (topic, payload) of a PUBLISH, else the
-    bytes after the packet id. Raises MqttError for what MQTT 3.1.1 does not allow.
+    bytes after the packet id. A payload is a view of the buffer, good until `handle` returns. Raises MqttError for
+    what MQTT 3.1.1 does not allow.
     """
 
     def __init__(self, buf, handle):
@@ -97,7 +98,7 @@ class Parser:
             return False
         name = str(self._view[topic:at], "utf-8")
         packet_id = self._number(at) if qos else 0
-        self._handle(0x30, packet_id, (name, bytes(self._view[at + 2 * qos : end]) if whole else None))
+        self._handle(0x30, packet_id, (name, self._view[at + 2 * qos : end] if whole else None))
         return True
 
     def _number(self, at):

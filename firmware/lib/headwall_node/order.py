@@ -20,6 +20,10 @@ def order(told):
         return "version %s is on trial" % update.get("version")
     if update.get("bundle") == name and update.get("state") in ("loading", "confirmed"):
         return save(id=told.get("id"))
+    stats = os.statvfs("/")
+    if size > stats[0] * stats[3]:
+        return "no room: it has %d bytes, %d are free" % (size, stats[0] * stats[3])
+    _remove("update.bundle")
     slot = SLOTS[1] if slots.state.get("active") == SLOTS[0] else SLOTS[0]
     ordered = {"id": told.get("id"), "bundle": name, "size": size, "version": version[:32], "slot": slot}
     return save(ordered, "a new version is to be loaded", state="loading")

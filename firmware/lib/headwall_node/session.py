@@ -86,7 +86,8 @@ class Session:
             return True
         if await self._send_urgent():
             return True
-        if up.update is not None and await up.update.step(up.publish):
+        if up.update is not None and ticks_diff(up.update.due, ticks_ms()) <= 0:
+            await up.publish("reply", up.update.ask())
             return True
         if (self._asked is None or up.window.flight) and await self._send_next():
             return True
@@ -102,8 +103,8 @@ class Session:
             wait = ANSWER_MS - ticks_diff(ticks_ms(), self._asked)
         elif self._up.window.flight:
             wait = self._ask_in_ms()
-        if self._up.update is not None and not self._up.update.over:
-            wait = min(wait, self._up.update.wait_ms())
+        if self._up.update is not None:
+            wait = min(wait, ticks_diff(self._up.update.due, ticks_ms()))
         return max(1, min(wait, IDLE_MS))
 
     def _ask_in_ms(self):
