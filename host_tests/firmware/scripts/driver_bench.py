@@ -20,10 +20,30 @@ from headwall_node.rig import Rig  # noqa: E402
 from headwall_node.specs import check  # noqa: E402
 
 _buses.now_us = time.now_us
-for _name in ("UART", "I2C", "SoftI2C"):
+for _name in ("UART", "I2C", "SoftI2C", "time_pulse_us"):
     setattr(machine, _name, getattr(_buses, _name))
 log.level = 3
 FOREVER = 1 << 60
+
+
+class _Pin(machine.Pin):
+    """A pin at whose other end may be a device."""
+
+    def __init__(self, number, mode=None, pull=None, value=None):
+        self.number = number
+        if value is not None:
+            self.value(value)
+
+    def value(self, level=None):
+        device = _buses.pins.get(self.number)
+        if device and level is None:
+            return device.level(self.number, time.now_us())
+        if device:
+            device.driven(self.number, level, time.now_us())
+        return super().value(level)
+
+
+machine.Pin = _Pin
 
 
 class _Journal:
@@ -46,7 +66,7 @@ class _Clock:
 
 class _Retained:
     def __init__(self):
-        self.reported = [-1] * 8
+        self.reported = [-1] * 12
 
     def save(self):
         pass
@@ -64,6 +84,13 @@ def i2c(number, address, device):
     return device
 
 
+def pins(device):
+    """Wire a device to the pins that it names; gives the device."""
+    for number in device.pins:
+        _buses.pins[number] = device
+    return device
+
+
 def fault(device, name, argument=0, from_us=0, to_us=FOREVER):
     """Let something be wrong with a device; name None ends all faults."""
     device.faults[:] = [(from_us, to_us, name, argument)] if name else []
@@ -77,7 +104,8 @@ class Bench:
         if found:
             raise ValueError("; ".join(found))
         self.settings = check.filled(settings)
-        self.rig = Rig([self.settings.get("temperature_from")], _Clock().uptime_ms)
+        self.rig = Rig(_Clock().uptime_ms)
+        self.rig.watch(self.settings.get("temperature_from"))
         self.journal = _Journal()
         self.sampler = sampler.Sampler(self.settings, 0, self.journal, _Clock(), _Retained(), self.rig)
 
@@ -89,7 +117,7 @@ class Bench:
         """Let the sampler work for so long; what it wrote."""
 
         async def serve():
-            task = asyncio.create_task(self.sampler.run(lambda: None))
+            task = asyncio.create_task(sampler.serve([self.sampler], _Clock(), lambda: None))
             await asyncio.sleep(seconds)
             task.cancel()
 

@@ -39,7 +39,8 @@ for case in ("unplugged", "flooding"):
     told("well after " + case, read())
 for ms in (30, 150, 700, 2500):
     told("late", read("late", ms))
-    bench.read()  # what came late may disturb one reading, as a null; and no more
+    bench.read()  # what comes late may disturb one reading, as a null; and no more
+    time.sleep_ms(ms)  # till nothing of it is under way: the next reading would be minutes away
     told("well after late", read())
 for count in range(1, kind.FRAME_BYTES + 1):
     told("truncated", read("truncated", count))

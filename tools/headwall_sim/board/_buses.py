@@ -1,16 +1,23 @@
 # The board's buses as machine gives them, with models of devices at their ends. `now_us` is put here by whoever keeps
 # time: the simulated board's link, or a test.
+import time
+
 import devices.faults
 
 now_us = None
 #: what is wired: number of the UART -> devices.faults.Line; number of the I2C bus -> {address: device}
 uarts = {}
 i2cs = {}
+#: number of a pin -> device with
+#:     level(number, now_us)            0 or 1, as the board reads it
+#:     driven(number, level, now_us)    the board drives that pin
+#:     change(number, after_us)         the next instant at which level() may change, or None
+pins = {}
 
 
 class UART:
     # machine.UART as of the ESP32 port: a receive buffer that overruns, a write that ends at once.
-    INV_TX, INV_RX = 1, 2
+    INV_TX, INV_RX = 32, 4
 
     def __init__(self, id, baudrate=9600, *args, **kwargs):
         self._line = uarts.get(id)
@@ -110,3 +117,17 @@ class I2C:
 
 
 SoftI2C = I2C
+
+
+def time_pulse_us(pin, level, timeout_us=1000000):
+    # machine.time_pulse_us as of the port: -2 if the pulse does not begin in time, -1 if it does not end.
+    device = pins.get(pin.number)
+    for wanted, late in ((level, -2), (1 - level, -1)):
+        begun_us = now_us()
+        while pin.value() != wanted:
+            end_us = begun_us + timeout_us
+            if now_us() >= end_us:
+                return late
+            change_us = device.change(pin.number, now_us()) if device else None
+            time.sleep_us(max(1, min(end_us, change_us or end_us) - now_us()))
+    return now_us() - begun_us

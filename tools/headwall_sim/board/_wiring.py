@@ -37,5 +37,8 @@ def wire():
             device.faults.append((fault["from_us"], fault["to_us"], fault["name"], fault["argument"]))
         if each["bus"] == "uart":
             _buses.uarts[each["number"]] = Line(device)
+        elif each["bus"] == "pins":
+            for number in device.pins:
+                _buses.pins[number] = device
         else:
             _buses.i2cs.setdefault(each["number"], {})[each["address"]] = device

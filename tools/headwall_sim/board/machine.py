@@ -10,6 +10,7 @@ import time
 
 _buses.now_us = _link.now_us
 UART, I2C, SoftI2C = _buses.UART, _buses.I2C, _buses.SoftI2C
+time_pulse_us = _buses.time_pulse_us
 PWRON_RESET, HARD_RESET, WDT_RESET, DEEPSLEEP_RESET, SOFT_RESET = 1, 2, 3, 4, 5
 PIN_WAKE, EXT0_WAKE, EXT1_WAKE, TIMER_WAKE, TOUCHPAD_WAKE, ULP_WAKE = 2, 2, 3, 4, 5, 6
 
@@ -34,14 +35,19 @@ class Pin:
         if mode != -1:
             self._mode = mode
         if value is not None:
-            self._driven = value
+            self.value(value)
 
     def value(self, level=None):
+        device = _buses.pins.get(self.number)
         if level is not None:
             self._driven = 1 if level else 0
+            if device:
+                device.driven(self.number, self._driven, _link.now_us())
             return None
         if getattr(self, "_mode", self.IN) != self.IN:
             return getattr(self, "_driven", 0)
+        if device:
+            return device.level(self.number, _link.now_us())
         if _link.next_edge_us <= _link.now_us():
             _link.deliver()
         return _pins.levels >> self.number & 1

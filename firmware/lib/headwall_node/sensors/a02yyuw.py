@@ -1,38 +1,20 @@
-"""A02YYUW and its twins: waterproof ultrasonic rangers that send frames by themselves over a UART.
+"""A02YYUW and its twins: waterproof ultrasonic rangers that tell their distance in frames of four bytes over a UART.
 
-    range        30 to 4,500 mm (A02YYUW); SEN0627: 300 to 5,000 mm, frames in centimetres
-    resolution   1 mm (SEN0627: 10 mm)
-    timing       a frame every 100 to 300 ms, at 9600 8N1; after supply the first one in 500 ms
-    wiring       supply 3.3 to 5 V, sensor's TX to `rx`; its RX to `tx`, which is held high: averaged values
-    frame        FF high low sum, sum = (FF + high + low) & FF; value in the unit of the model
+    range        30 to 4,500 mm (A02YYUW); other models by `blind_mm` and `range_mm`
+    resolution   1 mm; models that speak centimetres (SEN0627): 10 mm
+    timing       by itself a frame every 100 to 300 ms; asked (SEN0627): one in 0.9 to 2.5 s. 9600 8N1
+    wiring       supply 3.3 to 5 V, sensor's TX to `rx`; its RX to `tx`: high, for averaged values, but when it is asked
+    frame        FF high low sum, sum = (FF + high + low) & FF; value in the unit of the model, 0 for no echo
     source       DFRobot wiki SEN0311 (A02YYUW) and SEN0627
 
-A frame of a value below the blind zone is told as such, one of 0 as no echo: the sensor sends it for both. The
-distance of `sound` "node" is corrected here, once, for the air's temperature of another stream; a sensor that
-corrects itself is left alone.
+A frame of a value below the blind zone is told as such. The distance of `sound` "node" is corrected here, once, for
+the air's temperature of another stream; a sensor that corrects itself is left alone.
 """
 
-import asyncio
+from ..ultrasound import distance, find_frame, hear
 
-from micropython import const
-
-from ..ultrasound import corrected_mm, median
-
-_HEAD = const(0xFF)
-_LOOK_MS = const(20)
-_STALE_MS = const(900000)  # an older temperature is none
-_READ = const(64)
-
-
-def find_frame(data, start=0):
-    """(value, offset behind its frame) of the first whole frame with a right sum from `start` on, or (None, offset
-    from which on a frame may still begin)."""
-    at = start
-    while at + 4 <= len(data):
-        if data[at] == _HEAD and (_HEAD + data[at + 1] + data[at + 2]) & 0xFF == data[at + 3]:
-            return data[at + 1] << 8 | data[at + 2], at + 4
-        at += 1
-    return None, at
+#: a start bit is the falling edge that a sensor waits for, and low for 104 us; the byte's ones are no further edge
+_EDGE = b"\xff"
 
 
 class Driver:
@@ -46,44 +28,6 @@ class Driver:
 
     async def read(self):
         settings = self._settings
-        values, heard = await self._values()
-        if not values:
-            return [("distance", None, "bad_frame" if heard else "no_signal")]
-        raw = median(values)
-        if raw == 0:
-            return [("distance", None, "no_echo")]
-        if settings["unit"] == "cm":
-            raw *= 10
-        if raw < settings["blind_mm"]:
-            return [("distance", None, "blind_zone")]
-        if raw > settings["range_mm"]:
-            return [("distance", None, "out_of_range")]
-        if settings["sound"] == "node":
-            air = self._rig.newest(settings["temperature_from"], _STALE_MS)
-            if air is None:
-                return [("distance", None, "not_ready")]
-            raw = corrected_mm(raw, air, settings["assumed_cel"])
-        return [("distance", "%d.%03d" % divmod(raw, 1000), None)]
-
-    async def _values(self):
-        """Values of `median` frames that come from now on, and whether any byte came; fewer if they do not come."""
-        uart, wanted = self._uart, self._settings["median"]
-        uart.read(256)  # what is older
-        waits = (self._settings["timeout_ms"] - 100) // _LOOK_MS
-        values, left, heard = [], b"", False
-        while len(values) < wanted and waits > 0:
-            waits -= 1
-            await asyncio.sleep_ms(_LOOK_MS)
-            got = uart.read(_READ)
-            if not got:
-                continue
-            heard = True
-            left += got
-            at = 0
-            while True:
-                value, at = find_frame(left, at)
-                if value is None:
-                    break
-                values.append(value)
-            left = left[at:]
-        return (values if len(values) >= wanted else []), heard
+        values, heard = await hear(self._uart, find_frame, 4, settings, _EDGE if settings["ask"] == "edge" else b"")
+        unit = 100 if settings["unit"] == "cm" else 10
+        return distance(settings, self._rig, [value * unit or None for value in values], heard)

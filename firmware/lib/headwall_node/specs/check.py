@@ -56,7 +56,7 @@ def sensor_faults(where, sensor, pins, streams):
 def _pin_faults(where, spec, full, pins):
     """Faults of the pins and the bus of one sensor; `pins` holds who uses what: pin -> user, bus -> its pins."""
     faults, wanted = [], []
-    bus = getattr(spec, "BUS", None)
+    bus = _of(getattr(spec, "BUS", ()), full)
     if bus:
         name = "%s %d" % (bus[0], full[bus[0]])
         lines = [full[key] for key in bus[1:]]
@@ -64,7 +64,10 @@ def _pin_faults(where, spec, full, pins):
             faults.append("%s: %s has other pins in another sensor" % (bus[0], name))
         user = name if getattr(spec, "SHARED", False) else where
         wanted = [(key, name + " of " + user) for key in bus[1:]]
-    wanted += [(key, where + "." + key) for key in spec.PINS]
+    for claim in _of(getattr(spec, "CLAIMS", ()), full):
+        if pins.setdefault(claim, where) != where:
+            faults.append("%s is used already: %s" % (claim, pins[claim]))
+    wanted += [(key, where + "." + key) for key in _of(spec.PINS, full)]
     if full.get("power_pin", -1) >= 0:
         wanted.append(("power_pin", "power %d" % full["power_on"]))  # one switch may serve several
     for key, user in wanted:
@@ -80,11 +83,13 @@ def filled(sensor):
     full = rules.filled(sensor, keys_of(spec))
     for key, rule in getattr(spec, "ITEMS", {}).items():
         full[key] = [rules.filled(item, rule) for item in full[key]]
-    quantities = spec.QUANTITIES
-    if not isinstance(quantities, tuple):
-        quantities = quantities(full)
-    full["streams"] = ["%s.%s" % (full["name"], quantity) for quantity in quantities]
+    full["streams"] = ["%s.%s" % (full["name"], quantity) for quantity in _of(spec.QUANTITIES, full)]
     return full
+
+
+def _of(told, full):
+    """What a spec tells as a tuple, or as a function of the complete settings."""
+    return told if isinstance(told, tuple) else told(full)
 
 
 def _is_name(text):

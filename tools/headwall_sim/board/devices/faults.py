@@ -46,7 +46,8 @@ def bent(faults, data, now_us):
 class Line:
     # A serial line to a device. The device has
     #     faults                    list as above
-    #     settings                  baud rate it speaks at, or None for any
+    #     baudrate                  it speaks at, or None for any
+    #     inverted                  (optional) True if its levels are those of RS232
     #     bursts(from_us, to_us)    list of (instant of its last byte, bytes) that it ends sending in (from_us, to_us]
     #     written(data, now_us)     what the board sends it; its answer comes in bursts()
     def __init__(self, device):
@@ -54,10 +55,12 @@ class Line:
         self._heard_us = None
         self._held = []  # (instant, bytes) of late bursts
         self._rate = 9600
+        self._inverted = False
         self._noise = 1
 
     def begin(self, now_us, baudrate, bits, parity, stop, invert):
         self._rate = baudrate
+        self._inverted = bool(invert & 4)  # UART.INV_RX
         self._heard_us = now_us if self._heard_us is None else self._heard_us
 
     def written(self, data, now_us, baudrate):
@@ -72,8 +75,9 @@ class Line:
         for at_us, data in self._device.bursts(since, now_us):
             if silent(faults, at_us):
                 continue
-            if self._device.baudrate not in (None, self._rate):
-                data = bytes((b * 37 + 11) & 0xFF for b in data)  # at the wrong rate bytes come, but wrong ones
+            fits = self._inverted == getattr(self._device, "inverted", False)
+            if not fits or self._device.baudrate not in (None, self._rate):
+                data = bytes((b * 37 + 11) & 0xFF for b in data)  # bytes come, but wrong ones
             self._held.append((at_us + (of(faults, "late", at_us) or 0) * 1000, bent(faults, data, at_us)))
         while self._held and self._held[0][0] <= now_us:
             out += self._held.pop(0)[1]
