@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import schema
-from headwall.ledger.calibrations import parse_calibrations
+from headwall.ledger.calibrations import add_calibration, parse_calibrations
+from headwall.ledger.ledger import Ledger
+from headwall.notify.lookup import Lookup
+from headwall.registry import load_registry
 from support.desk import Desk
-from support.rules_house import make_registry
+from support.rules_house import at, make_registry
 
 RECORD: dict[str, Any] = {
     "v": 1,
@@ -99,3 +102,33 @@ def test_a_record_of_an_unknown_datastream_is_refused(desk: Desk) -> None:
 def test_what_is_no_record_is_named_with_its_file(data: bytes) -> None:
     with pytest.raises(InputError, match=r"one\.json"):
         parse_calibrations(data, "one.json")
+
+
+@pytest.mark.parametrize(
+    ("registered", "recorded", "shown"),
+    [
+        (None, None, None),
+        ("2026-05-01", None, "2026-05-01 by Ines: set"),
+        (None, "2026-06-10", "2026-06-10 by Sam Okafor: rain volume, 24.38 for 24.66 mm as found, pass"),
+        ("2026-05-01", "2026-06-10", "2026-06-10 by Sam Okafor: rain volume, 24.38 for 24.66 mm as found, pass"),
+        ("2026-06-20", "2026-06-10", "2026-06-20 by Ines: set"),
+        ("2026-05-01", "2026-07-10", "2026-05-01 by Ines: set"),
+    ],
+)
+def test_mails_tell_the_newest_calibration_before_the_storm_wherever_it_is_on_record(
+    tmp_path: Path, registered: str | None, recorded: str | None, shown: str | None
+) -> None:
+    registry = make_registry(tmp_path)
+    if registered:
+        path = tmp_path / "registry.toml"
+        calibration = f'calibrations = [{{ on = {registered}, by = "Ines", note = "set" }}]'
+        path.write_text(path.read_text().replace('quantity = "tips"', f'quantity = "tips"\n{calibration}'))
+        registry = load_registry(path)
+    ledger = Ledger.open("sqlite://")
+    if recorded:
+        (record,) = parse_calibrations(json.dumps({**RECORD, "at": f"{recorded}T12:00:00-04:00"}).encode(), "x")
+        with ledger.begin() as conn:
+            add_calibration(conn, record, 0)
+    storm_us = at("2026-06-30 12:00")
+    assert Lookup(registry, {}, ledger, storm_us).last_calibration("board-a/rain.tips", storm_us) == shown
+    ledger.close()

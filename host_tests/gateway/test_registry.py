@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from headwall.errors import ConfigurationError, UnknownThingError
 from headwall.registry import Registry, load_registry
+from headwall.wire.contract import UNIT_OF
 from support.rules_house import at, make_registry
 
 _DEMO = Path(__file__).parents[2] / "tools/headwall_sim/demo/registry.toml"
+_EXAMPLES = Path(__file__).parents[2] / "docs/examples"
 
 
 def _load(folder: Path, text: str) -> Registry:
@@ -70,6 +72,13 @@ def test_the_demo_registry_holds_together() -> None:
             "does not exist",
         ),
         ('roles = [{ role = "smo"', 'roles = [{ role = "king"', "people.0.roles.0.role"),
+        ('quantity = "tips"', 'quantity = "rain"', "no quantity 'rain'; there are battery, "),
+        ('tip = "0.01 in"', 'tip = "0.01 in"\nplace = "elsewhere"', "needs `place`, `legal_basis` and"),
+        ('tip = "0.01 in"', 'tip = "0.01 in"\nlegal_basis = "order"', "needs `place`, `legal_basis` and"),
+        ('legal_reference = "', 'legal_reference = " " # "', "nodes.0.legal_reference"),
+        ('place = "pole at the north gate, Saw Mill Road"', 'place = " "', "nodes.0.place"),
+        ('kind = "construction"', 'kind = "outfall"', "`gauges` are of construction sites"),
+        ('kind = "construction"', 'kind = "garden"', "sites.0.kind"),
         ('name = "Dana Voss"', 'name = ""', "person dana-voss, name"),
         ('name = "Dana Voss"', r'name = "Dana\r\nBcc: evil@x.example"', "person dana-voss, name"),
         ('"dana@vossbuild.example"', r'"dana@vossbuild.example\nBcc: evil@x.example"', "person dana-voss, email"),
@@ -118,6 +127,39 @@ def test_a_time_with_an_offset_is_that_instant(tmp_path: Path) -> None:
     registry = make_registry(tmp_path, status='[{ status = "active", from = 2026-01-01T12:00:00Z, by = "O" }]')
     assert registry.status_of("yard", at("2026-01-01 11:59")) is None
     assert registry.status_of("yard", at("2026-01-01 12:00")) is not None
+
+
+def test_the_example_of_sensors_holds_together_and_each_has_a_place_and_a_legal_basis() -> None:
+    registry = load_registry(_EXAMPLES / "registry-sensors.toml")
+    now_us = at("2026-06-10 12:00")
+    kinds = {site.id: site.kind for site in registry.sites}
+    assert kinds == {"outfall-7": "outfall", "brook-lane-12": "septic", "village-hall": "station"}
+    places = {name: registry.place_of(name, now_us) for name in registry.datastream_ids()}
+    assert places["septic-12/sludge.level"] == "first chamber of the septic tank, 12 Brook Lane"
+    assert places["outfall-7/stage.distance"] == "headwall of outfall 7, Saw Mill River"
+    assert all(places.values())
+
+
+@pytest.mark.parametrize("quantity", sorted(UNIT_OF))
+def test_every_quantity_of_the_contract_can_be_registered(tmp_path: Path, quantity: str) -> None:
+    text = (_EXAMPLES / "registry-sensors.toml").read_text("utf-8")
+    tip = 'tip = "0.01 in"\n' if quantity == "tips" else ""
+    text = text.replace(
+        'name = "air.pressure"\nquantity = "pressure"\n', f'name = "air.{quantity}"\nquantity = "{quantity}"\n{tip}'
+    )
+    assert f"station/air.{quantity}" in set(
+        _load(tmp_path, text.replace("station/air.pressure", f"station/air.{quantity}")).datastream_ids()
+    )
+
+
+def test_a_sensor_of_a_site_must_exist(tmp_path: Path) -> None:
+    text = (
+        (_EXAMPLES / "registry-sensors.toml")
+        .read_text("utf-8")
+        .replace('"station/air.pressure"', '"station/air.humidity"')
+    )
+    with pytest.raises(ConfigurationError, match=r"site village-hall: no datastream 'station/air\.humidity'"):
+        _load(tmp_path, text)
 
 
 def test_roles_gauges_and_people_count_as_they_were_in_force(tmp_path: Path) -> None:

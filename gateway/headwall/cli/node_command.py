@@ -50,8 +50,8 @@ def node_command(
     given = {"seconds": seconds, "sensor": sensor, "count": count, "on": on, "minutes": minutes}
     fields = {name: value for name, value in given.items() if value is not None}
     with opened(config) as at:
-        command = _order(at, node, do, fields, by, parse_duration_us(within, "--within"))
-        _tell(at, _wait(at, command, wait), wait, as_json=as_json)
+        command = order(at, node, do, fields, by, parse_duration_us(within, "--within"))
+        _tell(at, wait_for(at, command, wait), wait, as_json=as_json)
 
 
 def node_update(
@@ -74,11 +74,11 @@ def node_update(
     found = read_bundle(data, str(bundle))
     fields = {"bundle": found.name, "size": len(data), "version": found.head.version}
     with opened(config) as at:
-        command = _order(at, node, "update", fields, by, parse_duration_us(within, "--within"), (found, data))
-        _tell(at, _wait(at, command, wait), wait, as_json=as_json)
+        command = order(at, node, "update", fields, by, parse_duration_us(within, "--within"), (found, data))
+        _tell(at, wait_for(at, command, wait), wait, as_json=as_json)
 
 
-def _order(
+def order(
     at: Opened,
     node: str,
     do: str,
@@ -87,6 +87,7 @@ def _order(
     within_us: int,
     bundle: tuple[Bundle, bytes] | None = None,
 ) -> Command:
+    """Keep a command for a board, in the log book too."""
     at.registry.require_node(node)
     who, now_us = named(by), at.clock.now_us()
     with at.ledger.begin() as conn:
@@ -98,7 +99,7 @@ def _order(
     return command
 
 
-def _wait(at: Opened, command: Command, wait_s: float) -> Command:
+def wait_for(at: Opened, command: Command, wait_s: float) -> Command:
     """The command as it stands once it is answered, or when the time is over."""
     until_s = time.monotonic() + wait_s
     while not command.over and time.monotonic() < until_s:

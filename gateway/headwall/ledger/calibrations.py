@@ -71,6 +71,14 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """`at` as an instant in µs UTC."""
         return (self.at - _EPOCH) // timedelta(microseconds=1)
 
+    @property
+    def summary(self) -> str:
+        """Who, how, and how far off the sensor was found, in a line."""
+        points = self.as_found or self.as_left
+        off = ", ".join(f"{point.reading} for {point.reference} {self.unit}" for point in points[:3])
+        verdict = f", {self.verdict}" if self.verdict else ""
+        return f"by {self.by}: {self.kind.replace('_', ' ')}, {off} as {'found' if self.as_found else 'left'}{verdict}"
+
 
 class Recorded(msgspec.Struct, frozen=True):
     """A calibration in the ledger and when it came there."""
@@ -109,6 +117,15 @@ def add_calibration(conn: sa.Connection, record: Calibration, now_us: int) -> st
     row = {"digest": digest, "node": node, "stream": stream, "kind": record.kind, "done_us": record.done_us}
     conn.execute(table.insert().values(**row, by=record.by, body=body, at_us=now_us))
     return digest
+
+
+def last_calibration(conn: sa.Connection, datastream: str, at_us: int) -> Calibration | None:
+    """The newest calibration of a datastream up to an instant."""
+    node, _, stream = datastream.partition("/")
+    c = schema.calibrations.c
+    query = sa.select(c.body).where(c.node == node, c.stream == stream, c.done_us <= at_us)
+    body = conn.execute(query.order_by(c.done_us.desc(), c.id.desc()).limit(1)).scalar()
+    return None if body is None else msgspec.convert(body, Calibration)
 
 
 def listed_calibrations(conn: sa.Connection, node: str | None = None) -> list[Recorded]:

@@ -19,11 +19,7 @@ def gauge_rows(look: Lookup, datastream: str, at_us: int) -> list[Row]:
     """Where the gauge is, what it is, when it was last checked against a known volume."""
     tip = look.tip(datastream, at_us)
     kind = f"{datastream}, tipping bucket of {tip}" if tip else datastream
-    done = look.registry.last_calibration(datastream, at_us)
-    if done is None:
-        calibration = "none on record: weigh the depth accordingly"
-    else:
-        calibration = f"{done.on.isoformat()} by {done.by}" + (f": {done.note}" if done.note else "")
+    calibration = look.last_calibration(datastream, at_us) or "none on record: weigh the depth accordingly"
     return [row("Gauge", look.gauge_place(datastream), kind), row("Last calibration", calibration)]
 
 

@@ -5,12 +5,14 @@ unknown in the registry: a fact about a site that somebody has removed must stil
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import tzinfo
+from datetime import date, tzinfo
 
 import sqlalchemy as sa
 
+from headwall.law.localtime import day_of
 from headwall.law.profile import Profile, Provision
 from headwall.ledger import schema
+from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Node, Person
@@ -74,8 +76,7 @@ class Lookup:
         return self.registry.node(datastream.partition("/")[0])
 
     def gauge_place(self, datastream: str) -> str:
-        node = self.node_of(datastream)
-        return node.place if node else "place not in the registry"
+        return self.registry.place_of(datastream, self.now_us) or "place not in the registry"
 
     def tip(self, datastream: str, at_us: int) -> Depth | None:
         found = self.registry.datastream(datastream, at_us)
@@ -88,6 +89,22 @@ class Lookup:
         with self.ledger.read() as conn:
             found = valid_between(conn, datastream, start_us, end_us, _EVERYTHING)
         return [(reading.time_us, reading.tips) for reading in found if reading.tips]
+
+    def last_calibration(self, datastream: str, at_us: int) -> str | None:
+        """The newest calibration on or before the instant's local day, in a line, wherever it is on record."""
+        zone = self.zone_of_node(datastream.partition("/")[0])
+        by_day: list[tuple[date, str]] = []
+        listed = self.registry.last_calibration(datastream, at_us)
+        if listed is not None:
+            by_day.append((listed.on, f"by {listed.by}" + (f": {listed.note}" if listed.note else "")))
+        with self.ledger.read() as conn:
+            done = last_calibration(conn, datastream, at_us)
+        if done is not None:
+            by_day.append((day_of(done.done_us, zone), done.summary))
+        if not by_day:
+            return None
+        day, said = max(by_day, key=lambda each: each[0])
+        return f"{day.isoformat()} {said}"
 
     def accepted(self, datastream: str) -> bool:
         with self.ledger.read() as conn:

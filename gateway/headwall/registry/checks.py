@@ -12,6 +12,7 @@ from headwall.errors import ConfigurationError, InputError
 from headwall.law.profile import load_profile
 from headwall.registry.model import Dated, Municipality, Node, Person, RegistryFile, Site
 from headwall.registry.spans import span_of
+from headwall.wire.contract import UNIT_OF
 
 #: one plain address (RFC 5321, 4.1.2, without quoted names, literal addresses and non-ASCII), as long as one may be
 _ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", re.ASCII)
@@ -106,6 +107,13 @@ class _Context:
             groups[name].append(stream)
             if stream.quantity == "tips" and stream.tip is None:
                 self._faults.append(f'{name}: needs `tip`, the depth of one tip, e.g. tip = "0.01 in"')
+            if stream.quantity not in UNIT_OF:
+                self._faults.append(f"{name}: no quantity {stream.quantity!r}; there are {', '.join(sorted(UNIT_OF))}")
+            own = (stream.place, stream.legal_basis, stream.legal_reference)
+            if any(own) and not all(own):
+                self._faults.append(
+                    f"{name}: a place of its own needs `place`, `legal_basis` and `legal_reference`, all three"
+                )
             if not stream.name.endswith(f".{stream.quantity}"):
                 self._faults.append(f"{name}: the name must end in its quantity, .{stream.quantity}")
         self._check_groups(groups, zone)
@@ -120,10 +128,15 @@ class _Context:
         for part in site.people:
             self._check_person_exists(part.person, f"{where}, {part.role}")
             groups[f"{where}, {part.role} {part.person}"].append(part)
-        for gauge in site.gauges:
-            if gauge.datastream not in self._streams:
-                self._faults.append(f"{where}: no datastream {gauge.datastream!r} on any node")
-            groups[f"{where}, gauge {gauge.datastream}"].append(gauge)
+        if site.gauges and site.kind != "construction":
+            self._faults.append(
+                f"{where}: `gauges` are of construction sites; what measures here stands under `sensors`"
+            )
+        for what, entries in (("gauge", site.gauges), ("sensor", site.sensors)):
+            for entry in entries:
+                if entry.datastream not in self._streams:
+                    self._faults.append(f"{where}: no datastream {entry.datastream!r} on any node")
+                groups[f"{where}, {what} {entry.datastream}"].append(entry)
         self._check_groups(groups, zone)
 
     def _zone(self, municipality: str | None, where: str) -> ZoneInfo:

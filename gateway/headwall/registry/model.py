@@ -9,11 +9,17 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 StreamName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$", max_length=32)]
 DatastreamId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}/[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$")]
+#: a text that says something
+Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+#: why a sensor may stand where it stands: the municipality's own land, an order, or the recorded consent of the owner
+LegalBasis = Literal["municipal_land", "order", "consent"]
+#: construction site, outfall of a storm sewer, septic system, sediment basin, gateway station with its own sensors
+SiteKind = Literal["construction", "outfall", "septic", "basin", "station"]
 TipDepth = Annotated[str, Field(pattern=r"^(0\.\d*[1-9]\d*|[1-9]\d*(\.\d+)?) (in|mm)$", description='e.g. "0.01 in"')]
 
 
@@ -68,9 +74,18 @@ class SiteGauge(Dated):
     distance_m: float = Field(ge=0)
 
 
+class SiteSensor(Dated):
+    """A datastream that measures at the site; `of` says what, where a site has several alike, e.g. "scum"."""
+
+    datastream: DatastreamId
+    of: str = ""
+
+
 class Site(_Entry):
+    """A place that a code asks something of. Rules follow the gauges of construction sites."""
+
     id: Slug
-    kind: Literal["construction"]
+    kind: SiteKind
     name: str
     place: str
     municipality: Slug
@@ -78,6 +93,7 @@ class Site(_Entry):
     status: list[SiteStatus]
     people: list[SitePerson] = []
     gauges: list[SiteGauge] = []
+    sensors: list[SiteSensor] = []
 
 
 class Calibration(_Entry):
@@ -87,11 +103,19 @@ class Calibration(_Entry):
 
 
 class Datastream(Dated):
-    """One quantity of one sensor of a node. For tips, `tip` is the depth of one tip, e.g. "0.01 in"."""
+    """One quantity of one sensor of a node. For tips, `tip` is the depth of one tip, e.g. "0.01 in".
+
+    It stands where its node stands, by the same right, unless it has a place and a legal basis of its own, as a probe
+    in a septic tank has whose board hangs on a pole. `null_limit` nulls in a row are a fault that is told.
+    """
 
     name: StreamName
     quantity: str
     tip: TipDepth | None = None
+    place: Said | None = None
+    legal_basis: LegalBasis | None = None
+    legal_reference: Said | None = None
+    null_limit: int = Field(default=5, gt=0, le=1000)
     calibrations: list[Calibration] = []
     silent_after_min: int = Field(default=60, gt=0)
 
@@ -101,9 +125,9 @@ class Node(Dated):
 
     id: Slug
     mac: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]
-    place: str
-    legal_basis: Literal["municipal_land", "order", "consent"]
-    legal_reference: str
+    place: Said
+    legal_basis: LegalBasis
+    legal_reference: Said
     installer: Slug
     municipality: Slug | None = None  # whose local midnight its dates mean; needed where time zones differ
     datastreams: list[Datastream]

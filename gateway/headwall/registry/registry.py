@@ -117,6 +117,12 @@ class Registry:
         """The datastream as it was set up at the instant; None if unknown or not in force then."""
         return next(in_force(self._streams.get(identifier, ()), at_us), None)
 
+    def place_of(self, datastream: str, at_us: int) -> str | None:
+        """Where a datastream is measured at the instant: its own place, else its node's; None for an unknown node."""
+        node = self._node.get(datastream.partition("/")[0])
+        stream = self.datastream(datastream, at_us)
+        return stream.place if stream and stream.place else node.place if node else None
+
     def datastream_spans(self, identifier: str) -> list[Span[Datastream]]:
         """Every set-up of a datastream with its period, in order of time."""
         return sorted(self._streams.get(identifier, ()), key=lambda span: span.start_us)
