@@ -14,6 +14,7 @@ from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from headwall_board import flash
+from headwall_board.bench import JsonOption, PortOption, chosen
 from headwall_board.image import Image, read_image
 from headwall_board.partitions import JOURNAL_BYTES
 
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def flash_board(
     image: Annotated[Path, typer.Argument(metavar="IMAGE", help="MicroPython's .bin for this kind of board")],
-    port: Annotated[str, typer.Option("--port", "-p", help="serial port of the board")],
+    port: PortOption = None,
     journal_kib: Annotated[int, typer.Option("--journal-kib", min=8, help="size of the journal")] = JOURNAL_BYTES
     // 1024,
     erase: Annotated[bool, typer.Option("--erase", help="keep nothing that is on the board")] = False,
@@ -36,21 +37,21 @@ def flash_board(
     stub: Annotated[
         bool, typer.Option("--stub/--no-stub", help="no: talk to the chip's own loader alone; slower")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="say what was done as JSON")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Put MicroPython on an ESP32, with the journal's partition. Checked before, verified after.
 
     A board that already has this layout keeps its files and its journal.
     """
     found = read_image(image)
-    tool = flash.Esptool(port, baud, reset, stub)
+    tool = flash.Esptool(chosen(port), baud, reset, stub)
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=as_json) as bar:
         told = _Told(bar)
         board = flash.look(tool)
         plan = flash.plan(found, board, tool, journal_bytes=journal_kib * 1024, erase=erase, tell=told)
     if plan.lost and not yes:
-        _ask(plan.lost, port)
+        _ask(plan.lost, tool.port)
     with Progress(console=console, transient=True, disable=as_json) as bar:
         flash.write(plan, tool, _Told(bar))
     if as_json:
