@@ -2,54 +2,88 @@
 
 import asyncio
 import struct
+from binascii import crc32
 
 from . import power
 
 RETRY_MS = 60000  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
+FAULT_MS = 300000  # a new fault is told so long after the uplink before it at the earliest: faults may come and go
 SETTLE_MS = 50
-_DUE = "<qB"  # kept in RTC memory: uptime at which the next uplink is due, failures in a row
+# kept in RTC memory: uptimes at which the next uplink is due, the last one was, and rain fell that nobody knows of (-1);
+# failures in a row; CRC of the faults and count of the tips that the last uplink told
+_KEPT = "<qqqBII"
 
 
 class Battery:
-    """given: the settings · reset: the cause of this start · retain(): saves what a reset must not lose"""
+    """node: node.Node"""
 
-    def __init__(self, given, reset, clock, retained, gauges, samplers, retain):
-        self._given = given
-        self._clock = clock
-        self._retained = retained
-        self._gauges = gauges
-        self._samplers = samplers
-        self._retain = retain
-        self._due, self._failures = 0, 0  # after anything but a sleep the uplink is due at once
-        if reset == "deep_sleep" and len(retained.mode) == struct.calcsize(_DUE):
-            self._due, self._failures = struct.unpack(_DUE, retained.mode)
+    def __init__(self, node):
+        self._node = node
+        self._clock = node.clock
+        self._due, self._last, self._rain = 0, 0, -1  # after anything but a sleep the uplink is due at once
+        self._failures, self._faults, self._tips = 0, 0, node.journal.total
+        if node.report.reset == "deep_sleep" and len(node.retained.mode) == struct.calcsize(_KEPT):
+            kept = struct.unpack(_KEPT, node.retained.mode)
+            self._due, self._last, self._rain, self._failures, self._faults, self._tips = kept
 
     async def run(self, connect):
         """Serve until the sleep, from which the board starts anew. connect(): whether all is in custody then."""
         while True:
-            if self._clock.uptime_ms() >= self._due:
-                self._failures = 0 if await connect() else self._failures + 1
-                self._due = self._clock.uptime_ms() + self._wait_ms()
-                self._retained.mode = struct.pack(_DUE, self._due, min(self._failures, 255))
-                self._retained.save()
             await self._settle()
-            wait = min(self._due, self._next_report()) - self._clock.uptime_ms()
-            if wait > 0:
-                self._retain()
-                power.deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._gauges])
+            self._node.look_for_faults()
+            if self._due_ms() <= self._clock.uptime_ms():
+                self._connected(await connect())
+                continue
+            wait = min(self._due_ms(), self._next_duty()) - self._clock.uptime_ms()
+            if wait > 0 and self._rests():
+                self._node.retain()
+                power.deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._node.gauges])
             await asyncio.sleep_ms(SETTLE_MS)
 
-    def _wait_ms(self):
-        every = self._given["uplink_s"] * 1000
-        return min(every, RETRY_MS << min(self._failures - 1, 12)) if self._failures else every
+    def _due_ms(self):
+        """Uptime at which the next uplink is due: its own time, or sooner for fresh rain or a new fault."""
+        due, node = self._due, self._node
+        if node.given["rain_uplink_s"] and node.journal.total != self._tips and not self._failures:
+            if self._rain < 0:
+                self._rain = self._clock.uptime_ms()
+                self._keep()
+            due = min(due, self._rain + node.given["rain_uplink_s"] * 1000)
+        if _sum(node.report.faults) not in (self._faults, _sum([])) and not self._failures:
+            due = min(due, self._last + FAULT_MS)
+        return due
+
+    def _connected(self, safe):
+        """Keep what became of an uplink that has just ended."""
+        node, up = self._node, self._clock.uptime_ms()
+        self._failures = 0 if safe else self._failures + 1
+        every = node.given["uplink_s"] * 1000
+        wait = min(every, RETRY_MS << min(self._failures - 1, 12)) if self._failures else every
+        self._due, self._last, self._rain = up + wait, up, -1
+        self._faults, self._tips = _sum(node.report.faults), node.journal.total
+        self._keep()
+
+    def _keep(self):
+        kept = (self._due, self._last, self._rain, min(self._failures, 255), self._faults, self._tips)
+        self._node.retained.mode = struct.pack(_KEPT, *kept)
+        self._node.retained.save()
+
+    def _rests(self):
+        """Whether no sensor is in the middle of something, and nothing else keeps the board awake."""
+        node = self._node
+        return node.may_sleep and all([each.may_sleep for each in node.gauges + node.samplers])
 
     async def _settle(self):
-        """Wait until no sensor is in the middle of something; a contact that chatters is not waited for for ever."""
-        end = self._clock.uptime_ms() + self._given["awake_max_s"] * 1000
-        while not all(each.may_sleep for each in self._gauges + self._samplers) and self._clock.uptime_ms() < end:
+        """Wait until the board rests; a contact that chatters is not waited for for ever."""
+        end = self._clock.uptime_ms() + self._node.given["awake_max_s"] * 1000
+        while not self._rests() and (self._clock.uptime_ms() < end or not self._node.may_sleep):
             await asyncio.sleep_ms(SETTLE_MS)
 
-    def _next_report(self):
+    def _next_duty(self):
         """Uptime at which the first gauge owes its report, or the first sampler its reading."""
-        dues = [last + self._given["report_s"] * 1000 for last in self._retained.reported[: len(self._gauges)]]
-        return min(dues + [sampler.due_ms for sampler in self._samplers])
+        report_ms = self._node.given["report_s"] * 1000
+        dues = [gauge.reported_ms + report_ms for gauge in self._node.gauges]
+        return min(dues + [sampler.due_ms for sampler in self._node.samplers])
+
+
+def _sum(faults):
+    return crc32(",".join(sorted(faults)).encode())
