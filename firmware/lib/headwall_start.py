@@ -58,6 +58,7 @@ def _end(slots, verdict):
         print("version %s is taken back: %s" % (slots["update"]["version"], verdict))
         slots["update"]["state"] = "rolled_back"
         slots["update"]["why"] = verdict[:200]  # it travels in the state message
+    _remove("update.bundle")  # where power went before install.py could
     _write(slots)
 
 
