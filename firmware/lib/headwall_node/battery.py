@@ -9,8 +9,8 @@ from . import power
 RETRY_MS = 60000  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
 FAULT_MS = 300000  # a new fault is told so long after the uplink before it at the earliest: faults may come and go
 SETTLE_MS = 50
-# kept in RTC memory: uptimes at which the next uplink is due, the last one was, and rain fell that nobody knows of (-1);
-# failures in a row; CRC of the faults and count of the tips that the last uplink told
+# kept in RTC memory: uptimes at which the next uplink is due, the last one was, and rain fell that nobody knows of
+# (-1: none); failures in a row; CRC of the faults and count of the tips that the last uplink told
 _KEPT = "<qqqBII"
 
 
@@ -70,7 +70,7 @@ class Battery:
     def _rests(self):
         """Whether no sensor is in the middle of something, and nothing else keeps the board awake."""
         node = self._node
-        return node.may_sleep and all([each.may_sleep for each in node.gauges + node.samplers])
+        return node.may_sleep and all(each.may_sleep for each in node.gauges + node.samplers)
 
     async def _settle(self):
         """Wait until the board rests; a contact that chatters is not waited for for ever."""

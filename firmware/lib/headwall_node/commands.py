@@ -1,8 +1,8 @@
 """What the gateway may order: each command is done once, and answered with what came of it or why not.
 
-Loaded when a command comes, and forgotten. The ids of the last ones that were done stand in RTC memory, so that one that
-comes again, since its answer was lost, is answered again and not done again; calibrate only reads, and its result is the
-answer, so it is done again. A loss of power forgets them.
+Loaded when a command comes, and forgotten. The ids of the last ones that were done stand in RTC memory, so that one
+that comes again, since its answer was lost, is answered again and not done again; calibrate only reads, and its result
+is the answer, so it is done again. A loss of power forgets them.
 """
 
 import asyncio

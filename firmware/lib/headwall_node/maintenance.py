@@ -1,4 +1,4 @@
-"""Maintenance mode: readings and test tips of its time are kept and sent, but marked, so that nothing is judged by them.
+"""Maintenance mode: readings and test tips of its time are kept and sent, but marked: nothing is judged by them.
 
 It ends by itself. RTC memory keeps it through deep sleep and resets; a loss of power ends it.
 """

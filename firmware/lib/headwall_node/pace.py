@@ -1,9 +1,9 @@
 """How fast sensors are read: faster while rain falls or a stage rises, and for a while after.
 
 A tip of any gauge begins it, and so does a stage (`rise_of` names its stream, of a level or a distance) that rises by
-`rise_mm` in `rise_minutes`, or at that rate where it is read less often. Each such sign lets it last `fast_minutes` from
-then. While it is fast half of that rise is enough, so that a stage about the limit does not make it change to and
-fro. RTC memory keeps all of it.
+`rise_mm` over one of the `rise_minutes` before, or at that rate where it is read less often. Each such sign lets it
+last `fast_minutes` from then. While it is fast half of that rise is enough, so that a stage about the limit does not
+make it change to and fro. RTC memory keeps all of it.
 """
 
 import struct
