@@ -40,7 +40,11 @@ def _dead_letter(house: House, digest: str, reason: str) -> None:
 
 
 def _state(house: House, received_us: int, faults: Any) -> None:
-    body: Any = {"v": 1, "status": "online", "faults": faults}
+    _says(house, received_us, {"faults": faults})
+
+
+def _says(house: House, received_us: int, said: dict[str, Any]) -> None:
+    body: Any = {"v": 1, "status": "online", **said}
     with house.ledger.begin() as conn:
         conn.execute(schema.node_states.delete())
         row = {"node": "board-a", "status": "online", "body": body, "received_us": received_us}
@@ -107,3 +111,64 @@ def test_a_fault_of_the_gateway_goes_to_the_operator(house: House) -> None:
     house.engine.report_fault("gateway", "influx_refused", "401")
     house.judge()
     assert _faults(house) == [("operator", "influx_refused")]
+
+
+def test_a_fault_of_the_gateway_is_over_when_nobody_has_reported_it_for_a_day(house: House) -> None:
+    for hour in range(0, 40, 4):
+        house.engine.report_fault("gateway", "influx_away", "no answer")
+        house.judge(NOON + hour * HOUR)
+    house.judge(NOON + 59 * HOUR)
+    assert [notice.closed_us is None for notice in house.notices("node_fault")] == [False, True]
+    house.judge(NOON + 61 * HOUR)
+    assert [notice.closed_us is None for notice in house.notices("node_fault")] == [False, False]
+    assert _faults(house) == [("operator", "influx_away")] * 2  # told again after a day, not at its end
+
+
+def test_a_fault_of_the_gateway_stands_for_a_day_after_a_start(house: House) -> None:
+    house.engine.report_fault("gateway", "influx_away", "no answer")
+    house.judge()
+    house.clock.now = NOON + 100 * HOUR
+    house.new_engine()
+    house.judge()
+    house.judge(NOON + 123 * HOUR)
+    assert [notice.closed_us is None for notice in house.notices("node_fault")] == [True]
+    house.judge(NOON + 125 * HOUR)
+    assert [notice.closed_us is None for notice in house.notices("node_fault")] == [False]
+
+
+@pytest.mark.parametrize(
+    ("said", "fault", "words"),
+    [
+        ({"config_error": "report_s is 5", "config_refused": "0" * 16}, "config_refused", "report_s is 5"),
+        ({"update": {"state": "refused", "version": "0.2", "why": "bad signature"}}, "update_refused", "bad signature"),
+        (
+            {"update": {"state": "rolled_back", "version": "0.2", "why": "crash"}},
+            "update_rolled_back",
+            "0.2: crashed",
+        ),
+    ],
+)
+def test_what_a_board_refused_or_took_back_is_told_with_the_reason_until_it_is_over(
+    house: House, said: dict[str, Any], fault: str, words: str
+) -> None:
+    for n, body in enumerate([said, said, {"update": {"state": "loading"}}]):
+        _says(house, NOON + n, body)
+        house.judge()
+    assert _faults(house) == [("installer", fault)]
+    (notice,) = house.notices("node_fault")
+    assert words in notice.body["detail"]
+    assert notice.closed_us is not None
+
+
+def test_two_boards_under_one_name_are_named_by_them_and_by_the_gateway(house: House) -> None:
+    _state(house, NOON + 1, ["client_id_clash"])
+    house.engine.report_fault("board-a", "mac_mismatch", "the pack is of board 240ac4000002")
+    house.judge()
+    assert sorted(_faults(house)) == [("installer", "client_id_clash"), ("installer", "mac_mismatch")]
+
+
+@pytest.mark.parametrize("update", [5, "x", [], {"state": 5}, {"state": ["refused"]}, {"state": "refused", "why": {}}])
+def test_nonsense_about_an_update_stops_no_rule(house: House, update: Any) -> None:
+    _says(house, NOON, {"update": update, "config_error": {"a": 1}})
+    house.judge()
+    assert house.engine.healthy() is None

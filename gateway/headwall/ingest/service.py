@@ -1,6 +1,7 @@
 """Ingest as a running part: broker → ledger → acknowledgement → custody, and what else goes down to nodes.
 
-Order of every batch: commit, then acknowledge to the broker, then custody to the nodes, then what waits for them.
+Order of every batch: commit, then acknowledge to the broker, then what waits for the nodes, then custody to them: a
+node on a battery sleeps as soon as it has custody of everything.
 Killed at any point, what was not acknowledged comes again and is stored once.
 """
 
@@ -113,10 +114,10 @@ class IngestService:
                 self._tell(outcome)
             for arrived in batch:
                 self._link.ack(arrived)
+            self._deliver(outcomes)
             for outcome in outcomes:
                 for due in outcome.custody:
                     self._link.publish(*self._intake.custody_payload(due))
-            self._deliver(outcomes)
             return
 
     def _deliver(self, outcomes: list[Outcome]) -> None:

@@ -37,6 +37,7 @@ class Step:
         now_us: the gateway's present instant.
         through: the append position up to which the ledger is read; nothing behind it counts yet.
         rain: new valid readings of rain gauges by datastream, in append order.
+        sensors: other datastreams that gave a null, or whose fault may be over.
         again: stretches to judge again (maintenance entered for the past, a clock learned later, a failed site).
         failures: what raised, by subject; the engine keeps these for the next step and says so.
     """
@@ -45,6 +46,7 @@ class Step:
     now_us: int
     through: int
     rain: dict[str, list[RainReading]] = field(default_factory=dict)
+    sensors: set[str] = field(default_factory=set)
     again: list[Stretch] = field(default_factory=list)
     failures: dict[str, tuple[Stretch, str]] = field(default_factory=dict)
 

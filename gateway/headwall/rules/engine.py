@@ -27,6 +27,7 @@ from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.lost_tips import LostTipsRule
 from headwall.rules.node_faults import NodeFaultRule, Report
 from headwall.rules.rain import RainReading, Windows, valid
+from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
 from headwall.rules.storm import StormReportRule
 from headwall.settings import RulesSettings
 
@@ -66,7 +67,8 @@ class RuleEngine:
         self._rules: list[Rule] = [
             GaugeSilentRule(registry, silent, clock.now_us()),  # before the storms, whose gaps it makes known
             StormReportRule(registry, profiles, silent, historical_us, self.report_fault),
-            LostTipsRule(ledger, self._faults),  # whose reports the next one tells
+            LostTipsRule(ledger, self._faults),  # whose reports the last one tells
+            SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
         ]
         self._gauges = {
@@ -74,6 +76,12 @@ class RuleEngine:
             for node in registry.nodes
             for stream in node.datastreams
             if stream.quantity == "tips"
+        }
+        self._sensors = {
+            (node.id, stream.name): f"{node.id}/{stream.name}"
+            for node in registry.nodes
+            for stream in node.datastreams
+            if stream.quantity != "tips"
         }
         self._pos: int | None = None
         self._windows: dict[str, Windows] = {}
@@ -195,12 +203,19 @@ class RuleEngine:
         for reading in readings:
             datastream = self._gauges.get((reading.node, reading.stream))
             if datastream is None:
+                self._note_sensor(step, reading)
                 continue
             judged = valid(reading, self._windows.get(reading.node, none))
             if judged is not None:
                 rain[datastream].append(judged)
         step.rain = dict(rain)
         return self._retry(step)
+
+    def _note_sensor(self, step: Step, reading: Reading) -> None:
+        datastream = self._sensors.get((reading.node, reading.stream))
+        over = reading.value is not None and not self._faults.stands(step.conn, reading.node, SENSOR, reading.stream)
+        if datastream is not None and not over:
+            step.sensors.add(datastream)
 
     def _look_at_maintenance(self, step: Step) -> None:
         """Know every window; one that is new to the rules makes its stretch judged again."""
