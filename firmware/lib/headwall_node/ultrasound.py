@@ -48,6 +48,7 @@ async def hear(uart, find, size, settings, ask=b""):
         rest -= LOOK_MS
         got = uart.read(_READ)
         if not got:
+            left = b""  # frames come whole: the end of one and the beginning of the next must not look like one
             continue
         heard = True
         left += got

@@ -67,7 +67,7 @@ class Driver:
                 us = self._pulse_us(most_us)
                 heard = heard or us != -2
                 if us != -2:
-                    found.append(None if us < 0 else (us * mm_s + 100000) // 200000)
+                    found.append(None if us < 0 else (us * mm_s + 1000000) // 2000000 * 10)
             await asyncio.sleep_ms(max(1, settings["cycle_ms"] - ticks_diff(ticks_ms(), begun)))
         return found, heard
 

@@ -1,6 +1,7 @@
-# An ultrasonic ranger of four-byte frames. world(now_us): the true distance in mm, or None for no echo. unit_mm: 1, or 10
-# for the twin that speaks centimetres. assumes: temperature that it computes with while the air has `air_cel`. ask: None
-# if it sends by itself every 100 ms, else the byte (b"\xff": any falling edge) it measures after, for answer_ms.
+# An ultrasonic ranger of four-byte frames. world(now_us): the true distance in mm, or None for no echo. unit_mm: 1,
+# or 10 for the twin that speaks centimetres. assumes: temperature that it computes with while the air has `air_cel`.
+# ask: None if it sends by itself every 100 ms, else the byte (b"\xff": any falling edge) it measures after, for
+# answer_ms.
 from . import faults
 
 PERIOD_US = 100000

@@ -1,6 +1,6 @@
-# A JSN-SR04T whose R27 is open: after a pulse of at least 10 us at `trig` its `echo` is high for as long as the sound is
-# under way, 60 ms without an echo. In its serial modes it is an A02yyuw that computes with 340 m/s (15 Cel), and is
-# asked with 55. world(now_us): the true distance in mm, or None.
+# A JSN-SR04T whose R27 is open: after a pulse of at least 10 us at `trig` its `echo` is high for as long as the sound
+# is under way, 60 ms without an echo. In its serial modes it is an A02yyuw that computes with 340 m/s (15 Cel), and
+# is asked with 55. world(now_us): the true distance in mm, or None.
 #
 # Faults of a pulse: late comes so much later; truncated n and garbled bit change its length by n ms and by that bit of
 # its microseconds; flooding: the line changes level all the time, with no pattern.

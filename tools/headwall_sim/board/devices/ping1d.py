@@ -1,6 +1,6 @@
-# A Blue Robotics Ping sonar, at the level of messages. world(now_us): the true distance in mm, or None for no echo, which
-# it tells with confidence 0. It computes with the speed of sound that it was told, while sound goes at `true_mm_s`; it
-# forgets it when its supply goes (off()). refuses: number of a message that it answers with a NACK.
+# A Blue Robotics Ping sonar, at the level of messages. world(now_us): the true distance in mm, or None for no echo,
+# which it tells with confidence 0. It computes with the speed of sound that it was told, while sound goes at
+# `true_mm_s`; it forgets it when its supply goes (off()). refuses: number of a message that it answers with a NACK.
 import struct
 
 from . import faults
@@ -54,7 +54,7 @@ class Ping1d:
             return message(1203, struct.pack("<I", self.speed))
         if wanted == 1211:
             mm = self._world(at_us)
-            told = 0 if mm is None else mm * self.speed // self.true_mm_s
+            told = 0 if mm is None else int(mm * self.speed // self.true_mm_s)
             return message(1211, struct.pack("<IB", told, 0 if mm is None else self.confidence))
         return message(2, struct.pack("<H", wanted) + b"unknown")
 
