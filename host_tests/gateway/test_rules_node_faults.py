@@ -144,7 +144,7 @@ def test_a_fault_of_the_gateway_stands_for_a_day_after_a_start(house: House) -> 
         (
             {"update": {"state": "rolled_back", "version": "0.2", "why": "crash"}},
             "update_rolled_back",
-            "0.2: crashed",
+            "0.2: crash",
         ),
     ],
 )
