@@ -1,0 +1,28 @@
+"""A value computed from readings: a number, or none with the reason; never a number outside its formula's range."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+#: why there is no value: below or above the range of the formula (then `limit` is the value at its end), tailwater
+#: that reaches the crest, a pipe that runs full, or an input that is itself missing
+Flag = Literal["below_range", "above_range", "submerged", "surcharged", "missing"]
+
+
+class Derived(NamedTuple):
+    """What a formula gives.
+
+    Attributes:
+        value: in the SI unit of the function that made it; None with a flag.
+        flag: why there is none.
+        limit: the value at the end of the range that was passed: "< limit" below, "> limit" above.
+    """
+
+    value: float | None
+    flag: Flag | None = None
+    limit: float | None = None
+
+    @property
+    def censored(self) -> str:
+        """ "<" or ">" where the value is known to lie beyond `limit`, else ""."""
+        return {"below_range": "<", "above_range": ">"}.get(self.flag or "", "") if self.limit is not None else ""
