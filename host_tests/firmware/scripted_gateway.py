@@ -20,7 +20,8 @@ class ScriptedGateway:
     """Takes packs, gives custody. Knobs: `silent` gives none, `refuses(record)` drops the pack a record is in.
 
     held: (jid, seq) -> value or "raw" · packs: (kind, first, count) in order of arrival · states, replies: in order of
-    arrival · bundle: what boards that ask for a piece get
+    arrival · bundle: what boards that ask for a piece get · waiting: commands for boards, sent with the answer to their
+    next state
     """
 
     def __init__(self, broker: Broker, account: str = "gateway", password: str = "gpw") -> None:
@@ -29,6 +30,7 @@ class ScriptedGateway:
         self.states: list[dict[str, Any]] = []
         self.replies: list[dict[str, Any]] = []
         self.bundle = b""
+        self.waiting: list[dict[str, Any]] = []
         self.twice = 0
         self.silent = False
         self.now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
@@ -100,6 +102,11 @@ class ScriptedGateway:
                 self._take(kind, body)
             self._changed.notify_all()
             answer = None if self.silent or node not in self._state else self.forge(self.custody(node))
+            orders, self.waiting = (
+                (self.waiting, []) if kind == "state" and body["status"] == "online" else ([], self.waiting)
+            )
+        for order in orders:
+            self._client.publish(f"{ROOT}/{node}/command", json.dumps(order), qos=1)
         if answer is not None:
             self._client.publish(f"{ROOT}/{node}/custody", json.dumps(answer), qos=1)
 

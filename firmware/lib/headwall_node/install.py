@@ -16,6 +16,7 @@ from hashlib import sha256
 from micropython import const
 
 from . import log, slots
+from .chip import chip
 from .order import save
 from .update import BUNDLE
 
@@ -49,13 +50,6 @@ def install():
         except OSError:
             pass
         save(state="refused", why=why[:200])
-
-
-def chip():
-    """This board's kind, as bundles name it: "esp32", "esp32s3", …; "linux" in simulation."""
-    machine = sys.implementation._machine
-    at = machine.rfind(" with ")  # "Generic ESP32 module with ESP32"
-    return machine[at + 6 :].lower() if at >= 0 else sys.platform
 
 
 def _install(file, order):
