@@ -286,3 +286,26 @@ def test_open_what_is_no_ledger_says_where_and_why_and_no_password(tmp_path: Pat
         Ledger.open(database.format(tmp_path))
     said = str(caught.value)
     assert reason in said and "ledger.url" in said and "hidden" not in said and "\n" not in said
+
+
+def _modes(folder: Path) -> set[int]:
+    return {path.stat().st_mode & 0o777 for path in folder.iterdir() if path.name.startswith("ledger.db")}
+
+
+def test_a_ledger_in_a_file_is_readable_by_its_account_alone(tmp_path: Path) -> None:
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    append(ledger, tip(1))
+    assert len(list(tmp_path.iterdir())) == 3  # with -wal and -shm
+    assert _modes(tmp_path) == {0o600}
+    for path in tmp_path.iterdir():
+        path.chmod(0o644)  # as an older program, or a restored backup, left them
+    second = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    assert _modes(tmp_path) == {0o600}
+    second.close()
+    ledger.close()
+
+
+@pytest.mark.parametrize("place", ["missing/ledger.db", ""])
+def test_a_ledger_that_cannot_be_made_is_named(tmp_path: Path, place: str) -> None:
+    with pytest.raises(LedgerUnavailableError, match="cannot be opened"):
+        Ledger.open(f"sqlite:///{tmp_path / place}")

@@ -6,9 +6,11 @@ Nothing here knows of rules or mail.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -56,6 +58,7 @@ class Ledger:
         try:
             engine = sa.create_engine(url, connect_args={"timeout": 30} if url.startswith("sqlite") else {})
             if engine.dialect.name == "sqlite":
+                _keep_private(engine.url.database)
                 _prepare_sqlite(engine)
             upgrade(engine)
             return cls(engine)
@@ -124,6 +127,22 @@ def _shown(url: str) -> str:
         return sa.make_url(url).render_as_string(hide_password=True)
     except sa.exc.ArgumentError:
         return "of ledger.url"
+
+
+def _keep_private(database: str | None) -> None:
+    """See that only the account of headwall reads a ledger in a file: names, addresses and configurations stand in it.
+
+    SQLite gives the files beside it (-wal, -shm) the mode of the database. A file of another account stays as it is.
+    """
+    if not database or database == ":memory:" or database.startswith("file:"):
+        return
+    try:
+        Path(database).touch(mode=0o600)
+        for each in (Path(f"{database}{end}") for end in ("", "-wal", "-shm")):
+            if each.exists() and each.stat().st_uid == os.geteuid() and each.stat().st_mode & 0o077:
+                each.chmod(0o600)
+    except OSError:
+        pass  # a place where no file can be: SQLite says so in the same words as ever
 
 
 def _prepare_sqlite(engine: sa.Engine) -> None:
