@@ -1,0 +1,19 @@
+"""Water above an unvented pressure transducer, with the air's pressure at the place taken off.
+
+h = (p - p_air) / (rho g). The air's pressure is that at the station, not reduced to sea level: a hectopascal is 10 mm
+of water.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: standard gravity, m/s² (NIST SP 811)
+G_M_S2: Final = 9.80665
+#: a barometer's sample that is further away in time is none
+BAROMETER_WITHIN_US: Final = 15 * 60_000_000
+
+
+def water_above_m(pressure_pa: float, air_pa: float, density_kg_m3: float) -> float:
+    """Depth of water over the transducer; negative where it reads less than the air has."""
+    return (pressure_pa - air_pa) / (density_kg_m3 * G_M_S2)
