@@ -5,6 +5,7 @@ All arithmetic is exact (fractions); numbers are decimal text in the record, whi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -71,8 +72,8 @@ def check_volume(poured: Depth, tip: Depth, tolerance_percent: Fraction, funnel_
     if tip.mm / poured.mm * 100 > tolerance_percent:
         least = tip.mm * 100 / tolerance_percent * funnel_cm2 / 10
         raise InputError(
-            f"with this volume one tip is {decimal_text(tip.mm / poured.mm * 100, 1)} %, more than the tolerance of "
-            f"{decimal_text(tolerance_percent, 2)} %: pour at least {decimal_text(least, 0)} mL"
+            f"with this volume one tip is {float(tip.mm / poured.mm * 100):.1f} %, more than the tolerance of "
+            f"{decimal_text(tolerance_percent, 2)} %: pour at least {math.ceil(least)} mL"
         )
 
 

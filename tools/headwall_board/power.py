@@ -72,10 +72,11 @@ class Battery(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class SensorPart(_Part, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Currents of a sensor, mA; own_supply: none of it from this battery."""
+    """Currents of a sensor, mA; read_s: how long a reading takes; own_supply: none of it from this battery."""
 
     active_ma: float
     standby_ma: float
+    read_s: float
     own_supply: bool = False
 
 
@@ -99,7 +100,7 @@ class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         if part is None:
             raise InputError(
                 f"no currents are known for a sensor of kind {kind}: write them under [sensors.{kind}] (active_ma, "
-                "standby_ma, source) into a file and give it with --parts"
+                "standby_ma, read_s, source) into a file and give it with --parts"
             )
         return part
 
@@ -198,8 +199,7 @@ def budget(sensors: Sequence[Mapping[str, Any]], day: Day, parts: Parts, battery
 def _sensor_mah(sensor: Mapping[str, Any], day: Day, part: SensorPart) -> float:
     if part.own_supply:
         return 0.0
-    # one reading takes its whole time allowed at worst: the simulation's sensor may be quicker than yours
-    reading_s = (sensor.get("warmup_ms", 0) + sensor.get("timeout_ms", 0)) / 1000
+    reading_s = sensor.get("warmup_ms", 0) / 1000 + part.read_s
     active_s = float(min(day.readings.get(sensor["name"], 0) * reading_s, DAY_S))
     switched = sensor.get("power_pin", -1) >= 0
     standby_s = 0.0 if switched else DAY_S - active_s

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from headwall.clock import to_us
 from headwall.errors import HeadwallError
+from headwall_sim.fitting import fitted
 from headwall_sim.simulated_board import Board
 from headwall_sim.storms import contact_edges, type_iii_tips
 from headwall_sim.supervisor import Supervisor
 from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.village import Village
-from headwall_sim.wiring import Wired
 
 from headwall_board.power import DAY_S, Day
 from headwall_board.release import find_firmware
@@ -118,7 +118,7 @@ def _run(
             timeline=timeline,
             tips=instants,
             mac=_MAC,
-            wired=_wired(sensors),
+            wired=fitted(sensors),
         )
         board.power_on()
         begin_us = _START_US + _FIRST_S * _SECOND_US
@@ -161,17 +161,6 @@ def _rain(sensors: Sequence[Mapping[str, Any]], tips: int) -> tuple[Timeline, li
             edges += contact_edges(instants, pin=sensor["pin"], closed=sensor["closed"])
             resting[sensor["pin"]] = 1 - sensor["closed"]
     return Timeline(sorted(edges), resting), instants
-
-
-def _wired(sensors: Sequence[Mapping[str, Any]]) -> list[Wired]:
-    """Devices that answer, of the kinds that have a model."""
-    return [_MODELS[sensor["kind"]](sensor) for sensor in sensors if sensor["kind"] in _MODELS]
-
-
-#: kind → the device that stands in for it
-_MODELS: Final[dict[str, Callable[[Mapping[str, Any]], Wired]]] = {
-    "a02yyuw": lambda one: Wired("a02yyuw", "A02yyuw", "uart", one["uart"], [(0, 1500)]),
-}
 
 
 def _registry(node: str, sensors: Sequence[Mapping[str, Any]]) -> str:
