@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mp
+from headwall_board.release import driver_modules
 
 PLACES = (Path(__file__).parent / "vtime", mp.STUBS, mp.SCRIPTS, mp.ROOT / "tools" / "headwall_sim" / "board")
 
@@ -27,7 +29,7 @@ def run(script: str | Path, *more: Path, args: Sequence[str] = (), heap: str = "
         path = script if isinstance(script, Path) else Path(folder) / "script.py"
         if isinstance(script, str):
             path.write_text(textwrap.dedent(script))
-        places = [*PLACES, mp.library, *more, ".frozen"]
+        places = [*PLACES, mp.library, libraries(), *more, ".frozen"]
         done = subprocess.run(
             [*mp.command(heap), path, *args],
             env={**os.environ, "MICROPYPATH": ":".join(map(str, places))},
@@ -39,3 +41,18 @@ def run(script: str | Path, *more: Path, args: Sequence[str] = (), heap: str = "
         )
     assert done.returncode == 0, f"MicroPython ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return [json.loads(line) for line in done.stdout.splitlines() if line[:1] in '[{"tfn0123456789-']
+
+
+@functools.cache
+def libraries() -> Path:
+    """The drivers of PyPI that a release puts on a board, in a folder of their own; removed when Python ends."""
+    for source, name in driver_modules():
+        target = Path(_folder().name) / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(source)
+    return Path(_folder().name) / "lib"
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="headwall-drivers-")

@@ -19,7 +19,7 @@ DRIVERS: Final = {
     "adafruit_bus_device": ("__init__", "i2c_device"),
 }
 #: folders and files on a board that are Headwall's alone: what is in them and not in the release is removed
-OURS: Final = ("/lib/headwall_node/", *(f"/lib/{name}/" for name in DRIVERS), "/slot_a/", "/slot_b/", "/slots.json")
+OURS: Final = ("/lib/headwall_node/", *(f"/lib/{name}/" for name in DRIVERS), "/slot_a/", "/slot_b/", "/slots.")
 #: written last, removed first: without it a board waits at its prompt
 PROGRAM: Final = "/main.py"
 #: of compiled files, as sys.implementation._mpy & 0xFF says it (mpy-cross 1.24 to 1.29 write 6)
@@ -62,7 +62,7 @@ def build_release(firmware: Path, tell: Callable[[int, int], None] | None = None
         InputError: a file does not compile, or the BME280's driver is not installed.
     """
     modules = [(path, str(path.relative_to(firmware))) for path in sorted((firmware / "lib").rglob("*.py"))]
-    modules += _driver_modules()
+    modules += driver_modules()
     files: dict[str, bytes] = {}
     for number, (source, name) in enumerate(modules, 1):
         files[f"/{Path(name).with_suffix('.mpy')}"] = compiled(source, name)
@@ -104,7 +104,12 @@ def compiled(source: Path, name: str) -> bytes:
         return target.read_bytes()
 
 
-def _driver_modules() -> list[tuple[Path, str]]:
+def driver_modules() -> list[tuple[Path, str]]:
+    """File and place on a board of each module of DRIVERS.
+
+    Raises:
+        InputError: one is not installed.
+    """
     found = []
     for package, modules in DRIVERS.items():
         spec = find_spec(package)

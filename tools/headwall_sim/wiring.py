@@ -31,15 +31,15 @@ class Wired:
 
     Attributes:
         device, model: the module in board/devices/ and its class.
-        bus, number, address: where it is: UART or I2C, which one, and on I2C at which address. A device on pins
-            names them itself in `args`.
+        bus, number, address: where it is: UART or I2C, which one, and on I2C at which address; of 1-Wire the pin.
+            A device on pins, ADC or pulse counter names them itself in `args`.
         world: what it measures.
         args: more arguments of the model, by name.
     """
 
     device: str
     model: str
-    bus: Literal["uart", "i2c", "pins"]
+    bus: Literal["uart", "i2c", "pins", "onewire"]
     number: int
     world: Points
     address: int | None = None

@@ -12,7 +12,12 @@ i2cs = {}
 #:     level(number, now_us)            0 or 1, as the board reads it
 #:     driven(number, level, now_us)    the board drives that pin
 #:     change(number, after_us)         the next instant at which level() may change, or None
+#: one at an ADC has microvolts(number, now_us); one that gives pulses edges(number, now_us): how many there were
 pins = {}
+#: number of a pin -> list of 1-Wire devices at it (onewire.py)
+wires = {}
+#: number of a pin -> [rising, falling] edges of the board's timeline so far; put here by the simulated board
+timeline_edges = None
 
 
 class UART:
@@ -97,7 +102,8 @@ class I2C:
 
     def readfrom(self, address, count, stop=True):
         device = self._at(address)
-        return devices.faults.bent(device.faults, device.read(count, now_us()), now_us())
+        came = devices.faults.bent(device.faults, device.read(count, now_us()), now_us())
+        return came + b"\xff" * (count - len(came))  # the master clocks on: a line that nobody pulls down is ones
 
     def readfrom_into(self, address, buf, stop=True):
         buf[:] = self.readfrom(address, len(buf))
@@ -131,3 +137,47 @@ def time_pulse_us(pin, level, timeout_us=1000000):
             change_us = device.change(pin.number, now_us()) if device else None
             time.sleep_us(max(1, min(end_us, change_us or end_us) - now_us()))
     return now_us() - begun_us
+
+
+class ADC:
+    # machine.ADC of an ESP32: whole millivolts, a floor of 142 mV and a ceiling of 3134 mV.
+    ATTN_0DB, ATTN_2_5DB, ATTN_6DB, ATTN_11DB = 0, 1, 2, 3
+
+    def __init__(self, pin, *, atten=0):
+        self._pin = pin.number
+
+    def read_uv(self):
+        device = pins.get(self._pin)
+        uv = device.microvolts(self._pin, now_us()) if device else 0
+        return min(3134, max(142, (uv + 500) // 1000)) * 1000
+
+
+class Counter:
+    # machine.Counter of an ESP32: one object a unit, made anew only when it is given a pin.
+    RISING, FALLING = 1, 2
+    _made = {}
+
+    def __new__(cls, unit, *args, **kwargs):
+        if unit not in cls._made:
+            cls._made[unit] = object.__new__(cls)
+        return cls._made[unit]
+
+    def __init__(self, unit, src=None, *, edge=RISING, direction=None, filter_ns=0):
+        if src is not None:
+            self._pin, self._edge = src.number, edge
+            self._from = self._edges()
+
+    def _edges(self):
+        device = pins.get(self._pin)
+        if device:
+            return device.edges(self._pin, now_us())
+        return timeline_edges(self._pin)[self._edge - 1] if timeline_edges else 0
+
+    def value(self, value=None):
+        found = self._edges() - self._from
+        if value is not None:
+            self._from += found - value
+        return found
+
+    def deinit(self):
+        pass

@@ -16,6 +16,7 @@ _NEVER = 1 << 61
 _file = _host.open("pins.bin", "rb")
 _record = bytearray(_SIZE)
 _handlers = {}  # pin number -> (handler, its argument, trigger)
+_counts = {}  # pin number -> [rising, falling] edges since somebody asked for them
 levels = int(os.getenv("SIM_LEVELS"))
 _edge = 0  # of the next edge: pin number << 48 | levels after it
 _busy = False
@@ -57,13 +58,23 @@ def listen(number, handler, pin, trigger):
         _handlers[number] = (handler, pin, trigger)
 
 
+def edges_of(number):
+    # What hardware counts, also while interrupts are off.
+    if _link.next_edge_us <= _link.now_us():
+        deliver()
+    return _counts.setdefault(number, [0, 0])
+
+
 def _advance():
     # Take the next edge; returns (its instant, its pin's number, 1 rising or 2 falling).
     global levels
     at_us, number = _link.next_edge_us, _edge >> 48
     levels = _edge & 0xFFFFFFFFFFFF
     _read()
-    return at_us, number, 1 if levels >> number & 1 else 2
+    direction = 1 if levels >> number & 1 else 2
+    if number in _counts:
+        _counts[number][direction - 1] += 1
+    return at_us, number, direction
 
 
 def deliver():

@@ -21,6 +21,8 @@ import _flash  # noqa: E402
 import esp32  # noqa: E402, F401
 import machine  # noqa: E402, F401
 import network  # noqa: E402, F401
+import onewire  # noqa: E402, F401
+import ds18x20  # noqa: E402, F401
 import vfs  # noqa: E402
 
 import ssl  # noqa: E402

@@ -35,10 +35,14 @@ def wire():
         device = getattr(sys.modules[name], each["model"])(World(each["world"]), **each["args"])
         for fault in each["faults"]:
             device.faults.append((fault["from_us"], fault["to_us"], fault["name"], fault["argument"]))
+        if hasattr(device, "keep_in"):  # it has a battery of its own
+            device.keep_in(_host.open_flat("kept-%s-%d" % (each["device"], each["number"]), 32))
         if each["bus"] == "uart":
             _buses.uarts[each["number"]] = Line(device)
         elif each["bus"] == "pins":
             for number in device.pins:
                 _buses.pins[number] = device
+        elif each["bus"] == "onewire":
+            _buses.wires.setdefault(each["number"], []).append(device)
         else:
             _buses.i2cs.setdefault(each["number"], {})[each["address"]] = device

@@ -11,6 +11,7 @@ import time
 _buses.now_us = _link.now_us
 UART, I2C, SoftI2C = _buses.UART, _buses.I2C, _buses.SoftI2C
 time_pulse_us = _buses.time_pulse_us
+ADC, Counter, _buses.timeline_edges = _buses.ADC, _buses.Counter, _pins.edges_of
 PWRON_RESET, HARD_RESET, WDT_RESET, DEEPSLEEP_RESET, SOFT_RESET = 1, 2, 3, 4, 5
 PIN_WAKE, EXT0_WAKE, EXT1_WAKE, TIMER_WAKE, TOUCHPAD_WAKE, ULP_WAKE = 2, 2, 3, 4, 5, 6
 

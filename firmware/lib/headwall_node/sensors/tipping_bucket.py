@@ -54,7 +54,7 @@ class Tips:
         self._journal = journal
         self._retained = retained
         self.clock = clock
-        self._streams = streams
+        self.streams = streams
         self.missed = 0
         self._recover()
 
@@ -98,14 +98,14 @@ class Tips:
                 if before_ms is not None and up_ms > before_ms:
                     return
                 time_ms = self.clock.utc_at(up_ms) if time_ms is None else time_ms
-            self._journal.append_tip(self._streams[contact], time_ms, boot, up_ms, total)
+            self._journal.append_tip(self.streams[contact], time_ms, boot, up_ms, total)
             kept.pop(0)
             self._retained.save()
 
     def report(self, contact, reason):
         """Write that nothing fell since the record before (v 0), or a null with `reason`."""
         up = self.clock.uptime_ms()
-        stream, utc, boot = self._streams[contact], self.clock.utc_at(up), self.clock.boot_id
+        stream, utc, boot = self.streams[contact], self.clock.utc_at(up), self.clock.boot_id
         if reason:
             self._journal.append(stream, None, utc, boot, up, reason=reason)
         else:
@@ -116,7 +116,59 @@ class Tips:
         self._retained.save()
 
 
-class TippingBucket:
+class Gauge:
+    """What gauges of every kind share: their reports, and their task.
+
+    One has `service()`, which does what is due and returns after how many ms to call again at the latest, and `reason`:
+    why it cannot see rain now ("fault", "stuck"), or None.
+    """
+
+    def __init__(self, contact, tips, retained, report_s):
+        self._contact = contact
+        self._tips = tips
+        self._retained = retained
+        self._clock = tips.clock
+        self._report_every = report_s * 1000
+        self._told = None  # the reason that the last null gave
+        self._flag = asyncio.ThreadSafeFlag()
+
+    @property
+    def name(self):
+        """That of its stream."""
+        return self._tips.streams[self._contact]
+
+    def now(self):
+        """Report at once."""
+        self._retained.reported[self._contact] = -1
+        self._flag.set()
+
+    @property
+    def reported_ms(self):
+        """Uptime of the last report, or -1."""
+        return self._retained.reported[self._contact]
+
+    def _report(self, up):
+        """Say that nothing fell, or why that cannot be said, if it is time or new."""
+        reason = self.reason
+        last = self._retained.reported[self._contact]  # -1: never; later than now: under another boot id
+        due = last < 0 or not last <= up < last + self._report_every
+        if due or (reason and reason != self._told):
+            self._tips.report(self._contact, reason)
+        self._told = reason
+
+    async def run(self, beat=None):
+        """Serve for ever; `beat()` is called at least every half minute, for the watchdog."""
+        while True:
+            wait = self.service()
+            if beat:
+                beat()
+            try:
+                await asyncio.wait_for_ms(self._flag.wait(), wait)
+            except asyncio.TimeoutError:
+                pass
+
+
+class TippingBucket(Gauge):
     """One gauge: `start()` once, then `run()` as a task, or `service()` by hand.
 
     settings: one of the settings' sensors · contact: its index among the gauges · woken: this contact's closing
@@ -124,22 +176,16 @@ class TippingBucket:
     """
 
     def __init__(self, settings, contact, tips, retained, report_s):
+        Gauge.__init__(self, contact, tips, retained, report_s)
         pull = {"up": Pin.PULL_UP, "down": Pin.PULL_DOWN, "none": None}[settings["pull"]]
         self.pin = Pin(settings["pin"], Pin.IN, pull)
         self.level = settings["closed"]
-        self._contact = contact
-        self._tips = tips
-        self._retained = retained
-        self._clock = tips.clock
         self._lockout = settings["lockout_ms"]
         self._settle = settings["settle_ms"]
         self._stuck_after = settings["stuck_s"] * 1000
-        self._report_every = report_s * 1000
         self._closed = False
         self._closed_at = self._edge_at = self._run_at = self._tip_at = self._lone_at = _PAST
         self._chatter_from = None
-        self._told = None  # the reason that the last null gave
-        self._flag = asyncio.ThreadSafeFlag()
 
     def start(self, woken=False):
         """Count what happened before the program ran, then listen."""
@@ -240,14 +286,6 @@ class TippingBucket:
         if up - self._edge_at >= _REST_MS and self._told == "fault":
             self._chatter_from = None
 
-    def _report(self, up):
-        reason = self.reason
-        last = self._retained.reported[self._contact]  # -1: never; later than now: under another boot id
-        due = last < 0 or not last <= up < last + self._report_every
-        if due or (reason and reason != self._told):
-            self._tips.report(self._contact, reason)
-        self._told = reason
-
     def _next_ms(self, up):
         due = self._retained.reported[self._contact] + self._report_every - up
         if self._retained.pending:
@@ -257,14 +295,3 @@ class TippingBucket:
         if self._closed and self.reason is None:
             due = min(due, self._lockout, self._closed_at + self._stuck_after - up)
         return max(1, min(due, _LONGEST_WAIT_MS))
-
-    async def run(self, beat=None):
-        """Serve for ever; `beat()` is called at least every half minute, for the watchdog."""
-        while True:
-            wait = self.service()
-            if beat:
-                beat()
-            try:
-                await asyncio.wait_for_ms(self._flag.wait(), wait)
-            except asyncio.TimeoutError:
-                pass

@@ -63,7 +63,7 @@ def _pin_faults(where, spec, full, pins):
         if pins.setdefault(name, lines) != lines:
             faults.append("%s: %s has other pins in another sensor" % (bus[0], name))
         user = name if getattr(spec, "SHARED", False) else where
-        wanted = [(key, name + " of " + user) for key in bus[1:]]
+        wanted = [(key, key + " of " + user) for key in bus[1:]]
     for claim in _of(getattr(spec, "CLAIMS", ()), full):
         if pins.setdefault(claim, where) != where:
             faults.append("%s is used already: %s" % (claim, pins[claim]))
