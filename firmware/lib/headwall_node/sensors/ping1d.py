@@ -21,7 +21,7 @@ import struct
 
 from micropython import const
 
-from ..ultrasound import LOOK_MS, agreed, median
+from ..ultrasound import LOOK_MS, STALE_MS, WAIT_MS, agreed, median
 
 _ACK_NOT = const(2)
 _INFORMATION = const(4)
@@ -34,7 +34,6 @@ _DISTANCE = const(1211)
 _ROOM = const(256)
 _PAYLOAD = const(100)  # longer messages are not asked for
 _REPLY_MS = const(300)
-_STALE_MS = const(900000)  # an older temperature is none
 _ECHOSOUNDER = const(1)
 
 
@@ -82,7 +81,7 @@ class Driver:
 
     async def read(self):
         self._heard = False
-        speed = self._speed()
+        speed = await self._speed()
         if speed is None:
             return _nulls("not_ready")
         if not await self._is_ready(speed):
@@ -111,12 +110,12 @@ class Driver:
             value, reason = _in_water(settings, value)
         return [("distance", value, reason), ("confidence", confidence, None)]
 
-    def _speed(self):
+    async def _speed(self):
         """Speed of sound in mm/s that the settings want now, or None: the water's temperature is not known."""
         settings = self._settings
         if settings["sound"] == "fixed":
             return settings["sound_m_s"] * 1000
-        water = self._rig.newest(settings["temperature_from"], _STALE_MS)
+        water = await self._rig.awaited(settings["temperature_from"], STALE_MS, WAIT_MS)
         if water is None or not 0 <= float(water) <= 95:
             return None
         return sound_in_water(float(water))
