@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import mp
 import pytest
 from drivers import run
+from headwall.clock import to_us
+from headwall_sim.supervisor import Supervisor
+from headwall_sim.wiring import Wired
 
 pytestmark = pytest.mark.usefixtures("form")
 
@@ -184,3 +192,25 @@ for name, settings in (("a", {first}), ("b", {second})):
 say(found)
 """
     assert (run(script) == [[]]) is fits
+
+
+def test_a_whole_board_measures_by_a_pulse_at_its_pins(tmp_path: Path) -> None:
+    start = to_us(datetime(2026, 6, 9, tzinfo=UTC))
+    config = {
+        "node": "outfall",
+        "broker_host": "127.0.0.1",
+        "broker_port": 1,
+        "sensors": [{"kind": "jsn_sr04t", "trig": 12, "echo": 13, "period_s": 600}],
+    }
+    with Supervisor(tmp_path, start_us=start, firmware=mp.FIRMWARE.parent) as sim:
+        config.update(ntp_host=sim.sntp.host, ntp_port=sim.sntp.port)
+        board = sim.board(
+            "outfall",
+            files={"config.json": json.dumps(config).encode(), "ca.der": b""},
+            wired=[Wired("jsn_sr04t", "JsnSr04t", "pins", 0, [(start, 1953)], args={"trig": 12, "echo": 13})],
+        )
+        board.power_on()
+        sim.clock.run_until(start + 3600 * 1_000_000)
+        records = [record for record in board.journal().records if record.stream == "stage.distance"]
+    assert len(records) >= 5
+    assert {record.value for record in records} == {"1.953"}

@@ -126,17 +126,19 @@ SoftI2C = I2C
 
 
 def time_pulse_us(pin, level, timeout_us=1000000):
-    # machine.time_pulse_us as of the port: -2 if the pulse does not begin in time, -1 if it does not end.
+    # machine.time_pulse_us as of the port: -2 if the pulse does not begin in time, -1 if it does not end. Told by the
+    # device's own instants: real time that passes meanwhile changes nothing.
     device = pins.get(pin.number)
+    at_us = now_us()
     for wanted, late in ((level, -2), (1 - level, -1)):
-        begun_us = now_us()
-        while pin.value() != wanted:
+        begun_us = at_us
+        while (device.level(pin.number, at_us) if device else pin.value()) != wanted:
             end_us = begun_us + timeout_us
-            if now_us() >= end_us:
+            if at_us >= end_us:
                 return late
-            change_us = device.change(pin.number, now_us()) if device else None
-            time.sleep_us(max(1, min(end_us, change_us or end_us) - now_us()))
-    return now_us() - begun_us
+            at_us = min(device and device.change(pin.number, at_us) or end_us, end_us)
+            time.sleep_us(max(0, at_us - now_us()))
+    return at_us - begun_us
 
 
 class ADC:
