@@ -5,7 +5,7 @@ import gc
 
 import machine
 
-from . import log, settings, slots
+from . import log, overlay, slots
 
 #: collect after so many bytes: while modules load, so that their garbage leaves no holes; later, before memory is short
 LOADING = 1024
@@ -17,16 +17,12 @@ def run():
     gc.threshold(LOADING)
     slots.load()
     update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
-    given, in_force, refused = settings.load("trial" in slots.state)
+    given, in_force, refused = overlay.call("settings", "load", "trial" in slots.state)
     if given is None:
         log.error("settings", refused or "there are none")
         return
-    from .room import Room
-
-    room = Room(given["ca_file"])
-    from .node import Node  # only now: the check of the settings and the node do not fit the heap together
-
-    node = Node(given, in_force, refused, room, update)
+    node = overlay.call("build", "node", given, in_force, refused, update)
+    del given
     gc.threshold(RUNNING)
     try:
         asyncio.run(node.main())

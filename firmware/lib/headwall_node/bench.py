@@ -25,7 +25,9 @@ def selftest(listen_ms, only=None):
         return
     sensors = [sensor for sensor in settings["sensors"] if only in (None, sensor["name"])]
     sensors.sort(key=lambda sensor: bool(sensor.get("temperature_from")))
-    rig = Rig([sensor.get("temperature_from") for sensor in settings["sensors"]], ticks_ms)
+    rig = Rig(ticks_ms)
+    for sensor in settings["sensors"]:
+        rig.watch(sensor.get("temperature_from"))
     for sensor in sensors:
         told = {"name": sensor["name"], "kind": sensor["kind"]}
         if sensor["kind"] == "tipping_bucket":

@@ -13,11 +13,11 @@ from hashlib import sha256
 
 from . import rules
 from .contract import NODE_ID_CHARS
-from .specs import check
+from .specs import GAUGES, MAINS_ONLY, check
 
-SECRETS = ("username", "password", "wifi")
-SENSORS_MAX = 8
-CONTACTS_MAX = 4  # of them on interrupts
+SECRETS = ("username", "password", "wifi", "sim_pin", "apn_password")
+SENSORS_MAX = 12
+CONTACTS_MAX = 4  # of them rain gauges
 
 #: see rules.py
 SPEC = {
@@ -35,6 +35,10 @@ SPEC = {
     "ntp_timeout_s": (int, 5, 1, 60, "s"),
     "ntp_every_s": (int, 21600, 600, 604800, "s"),
     "wifi": ("list", [], 0, 8, ""),  # {"ssid", "password"}, the first that answers
+    "modem": ("list", [], 0, 1, ""),  # an LTE modem instead of Wi-Fi
+    "sim_pin": (str, "", 0, 8, ""),
+    "apn_password": (str, "", 0, 64, ""),
+    "ds3231": ("list", [], 0, 1, ""),  # a clock with a battery of its own
     "wifi_timeout_s": (int, 20, 5, 120, "s"),
     "connect_timeout_s": (int, 20, 1, 120, "s"),  # TCP, TLS and CONNACK together
     "reply_timeout_s": (int, 15, 1, 120, "s"),  # PUBACK, SUBACK, PINGRESP
@@ -44,14 +48,39 @@ SPEC = {
     "keepalive_s": (int, 60, 5, 1200, "s"),
     "report_s": (int, 900, 10, 86400, "s"),  # a rain gauge's "nothing fell"
     "uplink_s": (int, 1500, 10, 86400, "s"),  # battery mode: how often to connect; twice it is under an hour
+    "rain_uplink_s": (int, 0, 0, 86400, "s"),  # battery mode: connect so long after fresh rain; 0: not sooner
     "awake_max_s": (int, 120, 10, 1800, "s"),  # battery mode: longest time awake for one connection
+    "fast_minutes": (int, 60, 1, 1440, "min"),  # sensors keep to fast_s so long after a tip, or a rise of the stage
+    "rise_of": (str, "", 0, 32, ""),  # stream of a level or distance: that stage
+    "rise_mm": (int, 20, 1, 10000, "mm"),  # a rise of so much ...
+    "rise_minutes": (int, 15, 1, 1440, "min"),  # ... in this time
+    "led_pin": (int, -1, -1, 48, "GPIO"),  # blinks on the command identify; -1: none
     "watchdog_s": (int, 60, 10, 300, "s"),
     "sensors": ("list", None, 1, SENSORS_MAX, ""),
 }
 
-WIFI = {
-    "ssid": (str, None, 1, 32, ""),
-    "password": (str, "", 0, 64, ""),
+#: of the entries of SPEC's lists of objects
+ITEMS = {
+    "wifi": {
+        "ssid": (str, None, 1, 32, ""),
+        "password": (str, "", 0, 64, ""),
+    },
+    "modem": {
+        "uart": (int, 1, 0, 2, ""),
+        "tx": (int, None, 0, 48, "GPIO"),
+        "rx": (int, None, 0, 48, "GPIO"),
+        "baudrate": (int, 115200, 9600, 921600, "1/s"),
+        "apn": (str, None, 1, 63, ""),
+        "user": (str, "", 0, 64, ""),  # with apn_password; empty: the network asks for none
+        "power_pin": (int, -1, -1, 48, "GPIO"),  # switches the modem's supply; -1: always on
+        "power_on": (int, 1, 0, 1, "level"),  # of power_pin that supplies it
+        "register_s": (int, 90, 10, 600, "s"),  # from supply to a network
+    },
+    "ds3231": {
+        "i2c": (int, 0, 0, 1, ""),
+        "scl": (int, None, 0, 48, "GPIO"),
+        "sda": (int, None, 0, 48, "GPIO"),
+    },
 }
 
 
@@ -60,12 +89,33 @@ def validate(given):
     if not isinstance(given, dict):
         return ["the settings are no JSON object"]
     faults = rules.faults("", given, SPEC)
-    for i, net in enumerate(rules.items(given, "wifi")):
-        faults += rules.faults("wifi[%d]." % i, net, WIFI)
+    for key, rule in ITEMS.items():
+        for i, item in enumerate(rules.items(given, key)):
+            faults += rules.faults("%s[%d]." % (key, i), item, rule)
     pins, streams = {}, {}
+    if not faults:
+        faults = _own_pins(given, pins)
     for i, sensor in enumerate(rules.items(given, "sensors")):
         faults += check.sensor_faults("sensors[%d]." % i, sensor, pins, streams)
     return faults or _relations(complete(given))
+
+
+def _own_pins(given, pins):
+    """Enter who uses which pin beside the sensors, as specs/check.py does for these; faults where one is used twice."""
+    wanted = [("led_pin", given.get("led_pin", -1))]
+    for modem in given.get("modem", ()):
+        modem = rules.filled(modem, ITEMS["modem"])
+        pins["uart %d" % modem["uart"]] = [modem["tx"], modem["rx"]]
+        wanted += [("modem.%s" % key, modem[key]) for key in ("tx", "rx", "power_pin")]
+    for chip in given.get("ds3231", ()):
+        bus = "i2c %d" % chip.get("i2c", 0)
+        pins[bus] = [chip["scl"], chip["sda"]]
+        wanted += [("%s of %s" % (key, bus), chip[key]) for key in ("scl", "sda")]
+    faults = []
+    for user, pin in wanted:
+        if pin >= 0 and pins.setdefault(pin, user) != user:
+            faults.append("%s: pin %d is used already: %s" % (user, pin, pins[pin]))
+    return faults
 
 
 def _relations(full):
@@ -77,17 +127,26 @@ def _relations(full):
         faults.append("backoff_min_s is greater than backoff_max_s")
     if full["watchdog_s"] <= full["connect_timeout_s"]:
         faults.append("watchdog_s must be greater than connect_timeout_s: a slow broker would reset the board")
-    contacts = sum(1 for sensor in full["sensors"] if sensor["kind"] == "tipping_bucket")
+    kinds = [sensor["kind"] for sensor in full["sensors"]]
+    contacts = sum(1 for kind in kinds if kind in GAUGES)
     most = 2 if full["mode"] == "battery" else CONTACTS_MAX
     if contacts > most:
-        faults.append("sensors: %d tipping buckets; mode %s can serve %d" % (contacts, full["mode"], most))
+        faults.append("sensors: %d rain gauges; mode %s can serve %d" % (contacts, full["mode"], most))
+    if full["mode"] == "battery":
+        faults += ["sensors: %s counts nothing in deep sleep: mode mains alone" % k for k in kinds if k in MAINS_ONLY]
+    streams = [stream for sensor in full["sensors"] for stream in sensor["streams"]]
+    for i, sensor in enumerate(full["sensors"]):
+        wanted = sensor.get("temperature_from")
+        if wanted and (wanted not in streams or not wanted.endswith(".temperature")):
+            faults.append("sensors[%d].temperature_from: no sensor here has a stream %s" % (i, wanted))
     return faults
 
 
 def complete(given):
     """The settings with every default filled in."""
     full = rules.filled(given, SPEC)
-    full["wifi"] = [rules.filled(net, WIFI) for net in full["wifi"]]
+    for key, rule in ITEMS.items():
+        full[key] = [rules.filled(item, rule) for item in full[key]]
     full["sensors"] = [check.filled(sensor) for sensor in full["sensors"]]
     return full
 
@@ -116,10 +175,42 @@ def load(path="config.json", secrets="secrets.json", keep=True):
 
 
 def store(raw, path="config.json", secrets="secrets.json"):
-    """Take the bytes of a new settings file if it has no faults; returns the faults (empty: it is stored)."""
-    _, faults = _parse(raw, path, _secrets(secrets))
-    if not faults:
-        _keep(path, raw)
+    """Take the bytes of a new settings file if it has no faults and is not older than the one that is there.
+
+    Returns the faults (empty: it is stored).
+    """
+    hidden = _secrets(secrets)
+    given, faults = _parse(raw, path, hidden)
+    if faults:
+        return faults
+    before = _read(path, hidden)[0] or _read(path + ".good", hidden)[0] or {}
+    old, new = before.get("version", 0), given.get("version", 0)
+    if new < old:
+        return ["version %d is older than %d, which is in force" % (new, old)]
+    _keep(path, raw)
+    return []
+
+
+def prepare(target, key, keep, path="config.json", secrets="secrets.json"):
+    """Put the settings down in the file `target`, as stored.py reads them; returns why `path` was not taken.
+
+    key: stands in the first line. What came from the secrets is only named there.
+    """
+    full, digest, faults = load(path, secrets, keep)
+    if full is None:
+        return faults
+    sensors = full["sensors"]
+    full["sensors"] = [(sensor["kind"], sensor["name"]) for sensor in sensors]
+    hidden = list(_secrets(secrets))
+    for name in hidden:
+        del full[name]
+    why = "; ".join(faults)[:400] or None
+    first = {"key": key, "hash": digest, "why": why, "hidden": hidden, "node": full}
+    with open(target + ".new", "w") as f:
+        for each in [first] + sensors:
+            json.dump(each, f)
+            f.write("\n")
+    os.rename(target + ".new", target)
     return faults
 
 

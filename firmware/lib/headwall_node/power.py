@@ -14,7 +14,7 @@ PENDING_MAX = 8
 #: contacts (gauges) that RTC memory has room for
 CONTACTS_MAX = 4
 #: sensors of any kind that it has room for, the contacts among them
-SENSORS_MAX = 8
+SENSORS_MAX = 12
 
 _MAGIC = b"HWR3"
 _NO_JID = bytes(8)
@@ -23,7 +23,7 @@ _SOURCES = (None, "ds3231", "custody", "ntp")
 # _BODY: 1 known + 2 has UTC, boot, base, ahead, source, set at · jid, through · maintenance · closed, sizes of mode,
 # pace, orders and tips
 _BODY = "<B4sqqBq8sIqqBBBBB"
-_REPORTS = "<8q"
+_REPORTS = "<12q"
 _TIP = "<BI4sqq"  # contact, total, boot, uptime, UTC or -1
 _FIXED = 8 + struct.calcsize(_BODY) + struct.calcsize(_REPORTS)
 

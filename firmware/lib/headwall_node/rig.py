@@ -6,11 +6,12 @@ import machine
 
 
 class Rig:
-    """watched: names of streams whose newest value others ask for · uptime_ms(): the board's uptime"""
+    """uptime_ms(): the board's uptime · pace: pace.Pace, or None"""
 
-    def __init__(self, watched, uptime_ms):
+    def __init__(self, uptime_ms):
         self.uptime_ms = uptime_ms
-        self._newest = {name: None for name in watched if name}
+        self.pace = None
+        self._newest = {}  # of the streams that are watched
         self._uarts = {}
         self._i2cs = {}
         self._locks = {}
@@ -40,8 +41,15 @@ class Rig:
             self._locks[bus] = asyncio.Lock()
         return self._locks[bus]
 
+    def watch(self, stream):
+        """From now on keep the newest value of a stream; None is no stream."""
+        if stream:
+            self._newest[stream] = None
+
     def note(self, stream, value):
         """Keep a reading's decimal text (None: a null) if somebody asks for that stream."""
+        if self.pace is not None:
+            self.pace.note(stream, value)
         if stream in self._newest:
             self._newest[stream] = None if value is None else (value, self.uptime_ms())
 

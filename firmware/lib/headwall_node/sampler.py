@@ -1,4 +1,8 @@
-"""One sampled sensor: when it is read, what becomes of its readings, and that nothing it does harms the others.
+"""The sampled sensors: when each is read, what becomes of its readings, and that nothing it does harms the others.
+
+They are read one at a time. A sensor's settings and driver are loaded for the reading and forgotten after it
+(overlay.py), so that many kinds of sensor need the memory of the largest. A driver that must live on between readings,
+as one that counts pulses, has a RESIDENT that is true.
 
 A driver is `Driver(settings, rig)` in sensors/<kind>.py with
 
@@ -6,111 +10,138 @@ A driver is `Driver(settings, rig)` in sensors/<kind>.py with
                       reason None, or value None and one of contract.NULL_REASONS; one entry a stream, always the same
     close()        -> lets go of pins and interrupts; after it the driver is made anew
 
-It polls its buses with asyncio.sleep_ms between looks, raises OSError where a bus refuses, and keeps nothing that a
-reset must not lose. Whatever else it raises, or no end in time, is a null with reason "fault" or "no_signal".
+It imports what it needs at its top, polls its buses with asyncio.sleep_ms between looks, raises OSError where a bus
+refuses, and keeps nothing that the next reading needs, unless it is resident, and nothing that a reset must not lose.
+Whatever else it raises, or no end in time, is a null with reason "fault" or "no_signal".
 """
 
 import asyncio
-import sys
 
 import machine
 
-from . import log
+from . import (
+    log,
+    overlay,
+    sensors,  # noqa: F401  the package stays, its drivers come and go
+    stored,
+)
 
 RETRY_MS = 1000
+STALE_MS = 900000  # an older temperature is none
+_wake = asyncio.Event()
 
 
 class Sampler:
-    """settings: one of the settings' sensors · slot: its index in retained.reported"""
+    """settings: of the sensor · slot: its index in retained.reported · line: where they stand (stored.py), so that they
+    need not be kept; None: they are
+    """
 
-    def __init__(self, settings, slot, journal, clock, retained, rig):
-        self._settings = settings
+    def __init__(self, settings, slot, journal, clock, retained, rig, line=None):
+        self.name = settings["name"]
+        self._period_ms = settings["period_s"] * 1000
+        self._fast_ms = settings["fast_s"] * 1000
+        self._same = settings["same"]
+        self.wants = settings.get("temperature_from")  # stream of another sensor that it needs the newest value of
+        self._settings = None if line else settings
+        self._line = line
         self._slot = slot
         self._journal = journal
         self._clock = clock
         self._retained = retained
         self._rig = rig
-        self._driver = None
+        self._driver = None  # kept only if it is resident
+        self._warm = False  # it has had its warm-up, and power since
         self._busy = False
         self._last = None
         self._equal = 0
-        self._wake = asyncio.Event()
-        self.fast = False  # the node says: rain falls, or the stage rises
 
     @property
-    def name(self):
-        return self._settings["name"]
+    def reported_ms(self):
+        """Uptime of the last reading, or -1."""
+        return self._retained.reported[self._slot]
 
     @property
     def due_ms(self):
         """Uptime at which the next reading is due."""
         last = self._retained.reported[self._slot]
-        period = (self._settings["fast_s"] if self.fast else 0) or self._settings["period_s"]
+        pace = self._rig.pace
+        period = self._fast_ms if self._fast_ms and pace is not None and pace.fast else self._period_ms
         up = self._clock.uptime_ms()
-        return last + period * 1000 if 0 <= last <= up else up
+        return last + period if 0 <= last <= up else up
 
     @property
     def may_sleep(self):
         return not self._busy and self.due_ms > self._clock.uptime_ms()
 
     def now(self):
-        """Read at once, whatever the period."""
+        """Read as soon as it may be, whatever the period."""
         self._retained.reported[self._slot] = -1
-        self._wake.set()
+        self.hurry()
 
-    async def run(self, beat):
-        """Serve for ever; `beat()` is called at least every half minute, for the watchdog."""
-        while True:
-            beat()
-            wait = min(self.due_ms - self._clock.uptime_ms(), 30000)
-            if wait > 0:
-                self._wake.clear()
-                try:
-                    await asyncio.wait_for_ms(self._wake.wait(), wait)
-                except asyncio.TimeoutError:
-                    pass
-                continue
-            self._busy = True
-            try:
-                self._write(await self.read())
-            except OSError as error:  # flash refused
-                log.trouble(self.name, "the journal does not take it: %s" % error)
-                await asyncio.sleep_ms(RETRY_MS)
-            self._busy = False
+    def hurry(self):
+        """Look anew which sensor is due."""
+        _wake.set()
+
+    def lacks(self, other):
+        """Whether this sensor needs a value of another that is not there, as after a sleep: that one is read first."""
+        wants = self.wants
+        return bool(wants) and wants.startswith(other.name + ".") and self._rig.newest(wants, STALE_MS) is None
+
+    async def serve(self):
+        """Read and write once; where flash refuses, that is told and the reading is due still."""
+        self._busy = True
+        try:
+            self._write(await self.read())
+        except (OSError, ValueError) as error:
+            log.trouble(self.name, "flash does not take or give: %s" % error)
+            await asyncio.sleep_ms(RETRY_MS)
+        self._busy = False
 
     async def read(self):
-        """One reading of each stream, as the driver gives it or as nulls; in bounded time, never raises."""
-        settings = self._settings
-        switch = None
-        if settings["power_pin"] >= 0:
-            switch = machine.Pin(settings["power_pin"], machine.Pin.OUT)
-            switch.value(settings["power_on"])
-        try:
-            if settings["warmup_ms"] and (switch or self._driver is None):
-                await asyncio.sleep_ms(settings["warmup_ms"])
-            if self._driver is None:
-                self._driver = _load(settings["kind"])(settings, self._rig)
-            found = await asyncio.wait_for_ms(self._driver.read(), settings["timeout_ms"])
-            log.trouble(self.name, None)
-            return found
-        except asyncio.TimeoutError:
-            return self._nulls("no_signal", "no answer in %d ms" % settings["timeout_ms"])
-        except Exception as error:
-            return self._nulls("fault", "%s: %s" % (type(error).__name__, error))
-        finally:
-            if switch:
-                switch.value(1 - settings["power_on"])
+        """One reading of each stream, as the driver gives it or as nulls; in bounded time.
 
-    def _nulls(self, reason, why):
-        """A null for each stream; the driver is made anew the next time."""
-        log.trouble(self.name, why)
-        driver, self._driver = self._driver, None
+        OSError or ValueError only where the settings cannot be read.
+        """
+        async with overlay.turn:
+            settings = self._settings or stored.line(self._line)
+            switch = None
+            if settings["power_pin"] >= 0:
+                switch = machine.Pin(settings["power_pin"], machine.Pin.OUT)
+                switch.value(settings["power_on"])
+            try:
+                if settings["warmup_ms"] and (switch or not self._warm):
+                    await asyncio.sleep_ms(settings["warmup_ms"])
+                return await self._ask(settings)
+            finally:
+                if switch:
+                    switch.value(1 - settings["power_on"])
+
+    async def _ask(self, settings):
+        """Load the driver, read, and forget it; after a fault one that is resident is made anew the next time."""
+        driver, came, why = self._driver, [], None
         try:
-            if driver is not None:
-                driver.close()
+            if driver is None:
+                driver, came = overlay.make("sensors." + settings["kind"], settings, self._rig)
+            found = await asyncio.wait_for_ms(driver.read(), settings["timeout_ms"])
+        except asyncio.TimeoutError:
+            reason, why = "no_signal", "no answer in %d ms" % settings["timeout_ms"]
+        except Exception as error:
+            reason, why = "fault", "%s: %s" % (type(error).__name__, error)
+        overlay.forget(came)
+        log.trouble(self.name, why)
+        self._warm = why is None
+        self._driver = driver if self._warm and getattr(driver, "RESIDENT", False) else None
+        if driver is not None and self._driver is None:
+            self._close(driver)
+        if why:
+            return [(stream[stream.rfind(".") + 1 :], None, reason) for stream in settings["streams"]]
+        return found
+
+    def _close(self, driver):
+        try:
+            driver.close()
         except Exception as error:
             log.debug(self.name, "close: %s" % error)
-        return [(stream[stream.rfind(".") + 1 :], None, reason) for stream in self._settings["streams"]]
 
     def _write(self, found):
         """Put what was read into the journal, under one time."""
@@ -126,13 +157,28 @@ class Sampler:
         self._retained.save()
 
     def _is_stuck(self, found):
+        if not self._same:
+            return False
         values = [value for _, value, _ in found]
         self._equal = self._equal + 1 if values == self._last and values[0] is not None else 1
         self._last = values
-        return 0 < self._settings["same"] <= self._equal
+        return self._same <= self._equal
 
 
-def _load(kind):
-    name = "%s.sensors.%s" % (__name__[: __name__.rfind(".")], kind)
-    __import__(name)
-    return sys.modules[name].Driver
+async def serve(samplers, clock, beat):
+    """Read each sensor when it is due, for ever; `beat()` is called at least every half minute and a reading."""
+    while True:
+        beat()
+        _wake.clear()
+        first = min(samplers, key=lambda sampler: sampler.due_ms)
+        wait = min(first.due_ms - clock.uptime_ms(), 30000)
+        if wait <= 0:
+            for source in [each for each in samplers if first.lacks(each)]:
+                await source.serve()
+                beat()
+            await first.serve()
+            continue
+        try:
+            await asyncio.wait_for_ms(_wake.wait(), wait)
+        except asyncio.TimeoutError:
+            pass

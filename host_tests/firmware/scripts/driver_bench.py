@@ -20,7 +20,7 @@ from headwall_node.rig import Rig  # noqa: E402
 from headwall_node.specs import check  # noqa: E402
 
 _buses.now_us = time.now_us
-for _name in ("UART", "I2C", "SoftI2C", "time_pulse_us"):
+for _name in ("UART", "I2C", "SoftI2C", "time_pulse_us", "ADC", "Counter"):
     setattr(machine, _name, getattr(_buses, _name))
 log.level = 3
 FOREVER = 1 << 60
@@ -88,6 +88,12 @@ def pins(device):
     """Wire a device to the pins that it names; gives the device."""
     for number in device.pins:
         _buses.pins[number] = device
+    return device
+
+
+def onewire(number, device):
+    """Wire a 1-Wire device to a pin; gives the device."""
+    _buses.wires.setdefault(number, []).append(device)
     return device
 
 

@@ -25,6 +25,8 @@ _DECIMALS = const(6)
 
 
 class Driver:
+    RESIDENT = True
+
     def __init__(self, settings, rig):
         self._most_hz = settings["most_hz"]
         self._uptime_ms = rig.uptime_ms

@@ -1,0 +1,138 @@
+"""Makes the node and its parts from the settings. Used through overlay.call(): what it imports inside stays."""
+
+import gc
+from binascii import hexlify
+
+import esp32
+import machine
+
+from . import log, overlay, power, stored
+from .specs import GAUGES
+
+
+def node(given, in_force, refused, update):
+    """The Node of checked settings, with everything that it needs now; see Node for the parameters.
+
+    refused: why the newest settings were not taken, or None.
+    """
+    from .clock import Clock
+    from .journal import Journal
+    from .maintenance import Maintenance
+    from .node import Node
+    from .report import Report
+
+    cause = power.reset_cause()
+    retained = power.Retained()
+    clock = Clock(retained.clock, cause == "deep_sleep")
+    log.now = clock.uptime_ms
+    log.info("node", "%s starts after %s" % (given["node"], cause))
+    log.trouble("settings", refused)
+    if given["ds3231"]:
+        overlay.call("ds3231", "tell", given["ds3231"][0], clock)
+    journal = Journal(_partition("journal"), esp32.NVS("headwall"), machine.unique_id())
+    _resume(journal, retained)
+    maintenance = Maintenance(retained, clock)
+    journal.marks = maintenance.covers
+    report = Report(journal, clock, in_force, given["mode"], cause)
+    report.config_error = refused
+    made = Node(given, in_force, update, retained, clock, journal, report, maintenance)
+    clock.on_set = made.time_set
+    report.node = made
+    _add_gauges(made)
+    _add_samplers(made)
+    if given["mode"] == "mains":
+        add_uplink(made)
+    return made
+
+
+def _resume(journal, retained):
+    if journal.started:
+        log.warn("journal", "a new one was begun: %s" % journal.started)
+    kept = retained.custody
+    if kept and kept[0] == journal.jid:
+        journal.custody(kept[1])
+
+
+def _add_gauges(made):
+    contacts = [line for line in _sensors(made) if line[1] in GAUGES]
+    if not contacts:
+        return
+    from .sensors.tipping_bucket import TippingBucket, Tips
+
+    contacts = [stored.line(number) for number, _ in contacts]
+    tips = Tips(made.journal, made.retained, made.clock, [sensor["streams"][0] for sensor in contacts])
+    woken = power.woken_by()
+    for contact, sensor in enumerate(contacts):
+        kind = TippingBucket
+        if sensor["kind"] == "tipping_counter":
+            from .sensors.tipping_counter import TippingCounter as kind
+        gauge = kind(sensor, contact, tips, made.retained, made.given["report_s"])
+        gauge.start(woken == contact)
+        made.gauges.append(gauge)
+
+
+def _add_samplers(made):
+    sampled = [line for line in _sensors(made) if line[1] not in GAUGES]
+    if not sampled:
+        return
+    from .rig import Rig
+    from .sampler import Sampler
+
+    rig = Rig(made.clock.uptime_ms)
+    fast = 0
+    for slot, (number, _) in enumerate(sampled, len(made.gauges)):
+        sensor = stored.line(number)
+        rig.watch(sensor.get("temperature_from"))
+        fast = fast or sensor["fast_s"]
+        made.samplers.append(Sampler(sensor, slot, made.journal, made.clock, made.retained, rig, number))
+    if fast:
+        from .pace import Pace
+
+        made.pace = rig.pace = Pace(made.given, made.journal.total, made.clock, made.retained)
+
+
+def _sensors(made):
+    """(line of the stored settings, kind) of each sensor."""
+    return [(i + 1, kind) for i, (kind, _) in enumerate(made.given["sensors"])]
+
+
+def add_uplink(made):
+    """Give a Node its way to the gateway."""
+    from .room import Room
+    from .uplink import Uplink
+
+    given = made.given
+    room = Room(given["ca_file"])
+    made.uplink = Uplink(
+        given,
+        made.journal,
+        made.clock,
+        _link(given),
+        made.report,
+        hexlify(machine.unique_id()).decode(),
+        made.configure,
+        made.command,
+        made.progress,
+        room,
+        made.update,
+    )
+    gc.collect()
+
+
+def _link(given):
+    """Wi-Fi, or the modem where there is one."""
+    if given["modem"]:
+        from .modem_link import ModemLink
+
+        return ModemLink(given["modem"][0], given.get("sim_pin", ""), given.get("apn_password", ""))
+    from .network_link import Link
+
+    access_points = [(net["ssid"], net.get("password", "")) for net in given["wifi"]]
+    return Link(access_points, given["wifi_timeout_s"] * 1000)
+
+
+def _partition(label):
+    found = esp32.Partition.find(esp32.Partition.TYPE_DATA, label=label)
+    if not found:
+        raise OSError("the flash has no data partition %s: flash the board with Headwall's partition table" % label)
+    return found[0]
