@@ -51,4 +51,5 @@ def session(port: str | None, wait: float, *, memory: bool = False) -> Session:
 def bar(*, hidden: bool) -> Progress:
     """A progress bar on stderr that is gone when the step is over."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=hidden or not console.is_terminal)

@@ -35,14 +35,15 @@ Progress = Callable[[int, int], None]
 
 _ABANDONED_S: Final = 900
 _PIECE: Final = 1536  # bytes of a file in one piece of code
-_ANSWER_S: Final = 60
+_ANSWER_S: Final = 20
 _PROMPT: Final = b">>> "
 #: Ctrl-C twice (a program may be inside a handler), Ctrl-B: the prompt for people, from whatever state
 _STOP: Final = b"\r\x03\x03\x02"
 _ROM_START: Final = b"rst:0x"
 _FAULT: Final = re.compile(rb"^(\w*(?:Error|Exception)\b.*|.*[Bb]rownout.*|Guru Meditation.*)$", re.MULTILINE)
 _OFTEN: Final = 3  # starts heard while a prompt was asked for: not somebody's finger on the button
-_FULL: Final = "ENOSPC"
+#: how a port says ENOSPC, with the names of errors and without
+_FULL: Final = re.compile(r"OSError: (\[Errno 28\]|28$)")
 
 #: what a session defines on the board before anything else; names begin with "_"
 _TOOLS: Final = """
@@ -235,7 +236,7 @@ class Session:
             yield
         except TransportExecError as error:
             last = (str(error.error_output).strip().splitlines() or ["no reason given"])[-1]
-            if _FULL in last:
+            if _FULL.search(last):
                 raise _FullError(last) from error
             raise BenchError(f"the board at {self.port} could not do that: {last}") from error
         except (TransportError, OSError, struct.error) as error:

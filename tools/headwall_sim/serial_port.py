@@ -1,7 +1,7 @@
 """The serial port of a simulated board: a pseudo-terminal that tools open as they open a real board's port.
 
-What the board prints goes there and into the console's file. What is typed reaches the board while its program or
-its prompt runs; while it starts, sleeps or is off it is lost, as on a serial line. The port outlives resets.
+What the board prints goes there and into the console's file. What is typed while the board sleeps or is off is lost,
+as on a serial line. The port outlives resets.
 """
 
 from __future__ import annotations

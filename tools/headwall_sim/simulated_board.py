@@ -43,6 +43,8 @@ _ROM_SAYS = {
     DEEP_SLEEP: b"rst:0x5 (DEEPSLEEP_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
     SOFT: b"rst:0xc (SW_CPU_RESET),boot:0x13 (SPI_FAST_FLASH_BOOT)",
 }
+#: of an ESP32's receive buffer
+_UART_BYTES = 128
 _COUNTS = struct.Struct("<8q")
 #: each run's ticks begin so many ms before they wrap at 2^30: every run of ten minutes sees it
 _TICKS_MS = 2**30 - 600_000
@@ -159,6 +161,7 @@ class Board:
         options.timeline.write(folder / "pins.bin")
         write_wiring(options.wired, folder)
         self._up = False  # a serial board hears what is typed
+        self._early = b""
         self._port = SerialPort(folder / "console.log", self._keeper) if options.serial else None
         self._console: Console = self._port or Console(folder / "console.log", self._keeper)
         if self._port is not None:
@@ -343,6 +346,8 @@ class Board:
     def _typed(self, data: bytes) -> None:
         if self._run is not None and self._up:
             self._run.type(data)
+        elif self.state in ("booting", "running"):  # it waits in the UART
+            self._early = (self._early + data)[:_UART_BYTES]
 
     def _boot(self, cause: int, wake: int) -> None:
         self.state = "booting"
@@ -404,8 +409,9 @@ class Board:
             self._rtc_ahead_us = frame.a
         elif frame.op == frames.UP:
             self._up = True
-            if self._port is not None and self._port.raw:
-                self._typed(b"\x01")
+            early, self._early = self._early, b""
+            if self._port is not None:
+                self._typed((b"\x01" if self._port.raw else b"") + early)
         elif frame.op == frames.SLEEP:
             self._end_run(lambda: self._sleep(frame.a, frame.b))
         elif frame.op == frames.RESET:

@@ -36,6 +36,8 @@ def logs(port: PortOption = None, wait: WaitOption = DEFAULT_WAIT, as_json: Json
     print(f"last start: {told['reset'].replace('_', ' ')}")
     if told["lines"] is None:
         print("The program was not running: there are no lines. What it says as it starts: headwall board console")
+    elif not told["lines"]:
+        print("The program has said nothing since.")
     for line in told["lines"] or []:
         print(line)
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from headwall.clock import SystemClock
 from headwall.errors import InputError
-from headwall_sim.simulated_board import Board
+from headwall_sim.simulated_board import Board, BoardError
 from headwall_sim.supervisor import Supervisor
 from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.wiring import Wired
@@ -43,6 +43,21 @@ def simulate(
     Its clock is this machine's, its Wi-Fi always joins, its network is this machine's. Type "reset", "off" or "on"
     and Enter for its button and its supply; Ctrl-C ends it. What is on its flash is there the next time.
     """
+    try:
+        _simulate(folder, mac, flash_kib, _devices(wired), tip_pin, tip_every, tip_after)
+    except BoardError as error:
+        raise InputError(str(error)) from error
+
+
+def _simulate(
+    folder: Path,
+    mac: str,
+    flash_kib: int,
+    devices: list[Wired],
+    tip_pin: int,
+    tip_every: float,
+    tip_after: float,
+) -> None:
     start_us = SystemClock().now_us()
     tips = _tips(start_us, tip_every, tip_after)
     ended = threading.Event()
@@ -57,7 +72,7 @@ def simulate(
             vfs_blocks=flash_kib // 4,
             timeline=Timeline([edge for tip in tips for edge in _edges(tip, tip_pin)], {tip_pin: 1}),
             tips=tips,
-            wired=_devices(wired),
+            wired=devices,
         )
         link = folder / "port"
         link.unlink(missing_ok=True)

@@ -46,7 +46,7 @@ def verify(
     firmware: Annotated[Path | None, typer.Option("--firmware", help="another folder with main.py and lib/")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a board with this release: hash of every file, versions, partition, configuration. Differs: ends with 1."""
+    """Compare a board with this release: every file, versions, partition, configuration. Ends with 1 if it differs."""
     with bar(hidden=as_json) as shown:
         compile_ = shown.add_task("compile", total=None)
         release = build_release(

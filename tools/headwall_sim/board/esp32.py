@@ -32,7 +32,8 @@ class Partition:
     def find(type=TYPE_APP, subtype=255, label=None, block_size=4096):
         if type != Partition.TYPE_DATA:
             return []
-        return [Partition(region) for name, region in _flash.regions.items() if label in (None, name)]
+        regions = _flash.regions.items()
+        return [Partition(region) for name, region in regions if region.blocks and label in (None, name)]
 
     def info(self):
         region = self._region
