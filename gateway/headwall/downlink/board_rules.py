@@ -20,7 +20,7 @@ from headwall.wire.contract import topic
 #: what a board can receive, topic and all (firmware: headwall_node/room.py); its memory has no room for more
 MESSAGE_BYTES: Final = 1536
 #: they stand on the board in secrets.json: what is sent lies readable in the broker and in the ledger
-SECRETS: Final = ("username", "password", "wifi")
+SECRETS: Final = ("username", "password", "wifi", "sim_pin", "apn_password")
 _FIRMWARE: Final = Path(__file__).resolve().parents[3] / "firmware" / "lib"
 _PROGRAM: Final = """
 import json, sys

@@ -1,8 +1,10 @@
-# network.WLAN over the machine's loopback; the supervisor says whether the access point is in reach.
+# network.WLAN and network.PPP over the machine's loopback; the supervisor says whether the access point is in reach, a
+# modem at the end of a UART (devices/modem.py) whether it is on line.
 import os
 from binascii import unhexlify
 
 import _host
+import _link
 
 STA_IF, AP_IF = 0, 1
 STAT_IDLE, STAT_CONNECTING, STAT_NO_AP_FOUND, STAT_GOT_IP = 1000, 1001, 201, 1010
@@ -47,6 +49,30 @@ class WLAN:
 
     def config(self, what=None, **kwargs):
         return unhexlify(os.getenv("SIM_MAC")) if what == "mac" else None
+
+    def ifconfig(self):
+        return ("127.0.0.1", "255.0.0.0", "127.0.0.1", "127.0.0.1")
+
+
+class PPP:
+    SEC_NONE, SEC_PAP, SEC_CHAP = 0, 0xC023, 0xC223
+
+    def __init__(self, stream):
+        self._modem = stream._line._device
+        self._begun = False
+
+    def connect(self, security=0, user=None, key=None):
+        self._begun = True
+
+    def disconnect(self):
+        self._begun = False
+        self._modem.online = False
+
+    def isconnected(self):
+        return self._begun and self._modem.online and self._modem.takes(_link.now_us())
+
+    def status(self):
+        return 4 if self.isconnected() else 2 if self._begun else 0
 
     def ifconfig(self):
         return ("127.0.0.1", "255.0.0.0", "127.0.0.1", "127.0.0.1")
