@@ -15,8 +15,8 @@ import mp
 import pytest
 
 MATRIX = Path(__file__).parent / "matrix"
-#: told by interrupts, not sampled: test_tipping_bucket.py has its faults
-EVENTS = {"tipping_bucket"}
+#: not sampled: test_tipping_bucket.py and test_tipping_counter.py have their faults
+EVENTS = {"tipping_bucket", "tipping_counter"}
 FAULTS = ("unplugged", "late", "truncated", "garbled", "stuck", "flooding", "absent")
 #: reasons that a fault may have; a bus that is gone is a fault to some and silence to others
 REASONS = {

@@ -29,10 +29,7 @@ _LOOKS = const(30)
 
 
 async def convert(i2c, address, channel, rate):
-    """(count, None) of a channel, 0 to 3, or (None, reason). OSError where nobody answers.
-
-    Whoever shares the chip must hold its lock.
-    """
+    """(count, None) of a channel, 0 to 3, or (None, reason). OSError where nobody answers."""
     config = _START | _AGAINST_GROUND | channel << 12 | _4V096_SINGLE | rate | _NO_COMPARATOR
     i2c.writeto_mem(address, _CONFIG, config.to_bytes(2, "big"))
     for _ in range(_LOOKS):
@@ -44,11 +41,6 @@ async def convert(i2c, address, channel, rate):
             count = _register(i2c, address, _VALUE)
             return count - 0x10000 if count & 0x8000 else count, None
     return None, "not_ready"
-
-
-def lock_name(settings, address):
-    """Name of the lock of one chip."""
-    return "ads1115 %d %d" % (settings["i2c"], address)
 
 
 def _register(i2c, address, number):

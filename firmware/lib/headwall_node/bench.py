@@ -11,6 +11,9 @@ import machine
 
 from . import config
 from .rig import Rig
+from .specs import GAUGES
+
+_SETTLE_MS = 50  # of a gauge on the pulse counter, whose settings have none
 
 
 def selftest(listen_ms, only=None):
@@ -30,7 +33,7 @@ def selftest(listen_ms, only=None):
         rig.watch(sensor.get("temperature_from"))
     for sensor in sensors:
         told = {"name": sensor["name"], "kind": sensor["kind"]}
-        if sensor["kind"] == "tipping_bucket":
+        if sensor["kind"] in GAUGES:
             told["closed"], told["closings"] = _listen(sensor, listen_ms)
         else:
             told["readings"] = asyncio.run(_read(sensor, rig))
@@ -51,11 +54,13 @@ def _listen(sensor, listen_ms):
     """(whether the contact is closed now, how often it closed): openings of less than `settle_ms` are bounce."""
     pull = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "none": None}[sensor["pull"]]
     pin = machine.Pin(sensor["pin"], machine.Pin.IN, pull)
-    closings, closed, opened_at = 0, pin.value() == sensor["closed"], ticks_ms()
+    on = sensor["closed"] if "closed" in sensor else int(sensor["edge"] == "rising")
+    settle = sensor.get("settle_ms", _SETTLE_MS)
+    closings, closed, opened_at = 0, pin.value() == on, ticks_ms()
     begun = ticks_ms()
     while ticks_diff(ticks_ms(), begun) < listen_ms:
-        level = pin.value() == sensor["closed"]
-        if level and not closed and ticks_diff(ticks_ms(), opened_at) >= sensor["settle_ms"]:
+        level = pin.value() == on
+        if level and not closed and ticks_diff(ticks_ms(), opened_at) >= settle:
             closings += 1
         if closed and not level:
             opened_at = ticks_ms()

@@ -17,7 +17,7 @@ class Pulses:
     def __init__(self, settings):
         counter = getattr(machine, "Counter", None)
         if counter is None:
-            raise OSError("this MicroPython has no machine.Counter: 1.27 or newer has")
+            raise OSError("this MicroPython has no machine.Counter: 1.26 or newer has")
         pull = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "none": None}[settings["pull"]]
         self._counter = counter(
             settings["unit"],

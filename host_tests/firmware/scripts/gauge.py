@@ -40,6 +40,8 @@ flash, nvs = Flash(8), NVS()
 class Board:
     """One start of the board over the flash and RTC memory that are there; `synced` tells it the time."""
 
+    kind, settings = tipping_bucket.TippingBucket, SETTINGS
+
     def __init__(self, cause=machine.PWRON_RESET, synced=True, report_s=900, streams=("rain.tips",)):
         machine.cause = cause
         if cause == machine.PWRON_RESET:
@@ -53,7 +55,7 @@ class Board:
         self.retained.clock = self.clock.carry()
         self.journal = Journal(flash, nvs, b"uid")
         self.tips = tipping_bucket.Tips(self.journal, self.retained, self.clock, streams)
-        self.bucket = tipping_bucket.TippingBucket(SETTINGS, 0, self.tips, self.retained, report_s)
+        self.bucket = self.kind(self.settings, 0, self.tips, self.retained, report_s)
         self.bucket.start(power.woken_by() == 0)
 
     def serve(self, ms):

@@ -14,7 +14,12 @@ checksum: the chip's number is asked for before and after, and tells another chi
 from micropython import const
 
 from .. import busio
-from ..decimal import text_of
+
+busio.install()
+import adafruit_bus_device.i2c_device  # noqa: E402, F401  what the driver would load later would stay
+from adafruit_bme280.basic import Adafruit_BME280_I2C  # noqa: E402
+
+from ..decimal import text_of  # noqa: E402
 
 _NUMBER_REGISTER = const(0xD0)
 _NUMBER = const(0x60)
@@ -25,10 +30,6 @@ _LIMITS = ((-4000, 8500), (3000000, 11000000), (0, 10000))  # in hundredths
 
 class Driver:
     def __init__(self, settings, rig):
-        busio.install()
-        from adafruit_bme280 import basic
-
-        self._made = basic.Adafruit_BME280_I2C
         self._bus = rig.i2c(settings)
         self._address = settings["address"]
 
@@ -37,7 +38,7 @@ class Driver:
 
     async def read(self):
         self._ask_number()
-        chip = self._made(busio.I2C(self._bus, _MOST_TRANSFERS), self._address)
+        chip = Adafruit_BME280_I2C(busio.I2C(self._bus, _MOST_TRANSFERS), self._address)
         found = [chip.temperature * 100]
         skipped = self._skipped()
         found += [5 * round(chip.pressure * 2000), chip.humidity * 100]  # from hPa, in steps of 0.05 Pa

@@ -39,7 +39,6 @@ class Driver:
             self._adc = analog.board_adc(settings["pin"])
         else:
             self._i2c = rig.i2c(settings)
-            self._lock = rig.lock(ads1115.lock_name(settings, settings["address"]))
 
     def close(self):
         pass  # others may be on the bus
@@ -54,14 +53,11 @@ class Driver:
 
     async def _converted(self):
         settings, counts = self._settings, []
-        async with self._lock:
-            for _ in range(settings["median"]):
-                count, reason = await ads1115.convert(
-                    self._i2c, settings["address"], settings["channel"], ads1115.QUIET
-                )
-                if reason:
-                    return None, reason
-                counts.append(count)
+        for _ in range(settings["median"]):
+            count, reason = await ads1115.convert(self._i2c, settings["address"], settings["channel"], ads1115.QUIET)
+            if reason:
+                return None, reason
+            counts.append(count)
         count = analog.middle(counts)
         if count in ads1115.CLIPPED:
             return None, "saturated"

@@ -47,10 +47,8 @@ class Driver:
             self._adc = analog.board_adc(settings["pin"])
             pins = [settings[key] for key in ("s0", "s1", "s2", "s3")]
             self._select = [machine.Pin(pin, machine.Pin.OUT) for pin in pins if pin >= 0]
-            self._lock = rig.lock("mux %d" % settings["mux"])
         else:
             self._i2c = rig.i2c(settings)
-            self._rig = rig
 
     def close(self):
         pass
@@ -71,16 +69,14 @@ class Driver:
         return [("level", text_of(5 * twice, 4), None), ("uncertainty", text_of(5 * half, 4), None)]
 
     async def _through_mux(self, electrode):
-        async with self._lock:
-            for bit, pin in enumerate(self._select):
-                pin.value(electrode >> bit & 1)
-            await asyncio.sleep_ms(_SETTLE_MS)
-            return analog.read_uv(self._adc, _TIMES), None
+        for bit, pin in enumerate(self._select):
+            pin.value(electrode >> bit & 1)
+        await asyncio.sleep_ms(_SETTLE_MS)
+        return analog.read_uv(self._adc, _TIMES), None
 
     async def _converted(self, electrode):
         address = self._settings["address"] + electrode // 4
-        async with self._rig.lock(ads1115.lock_name(self._settings, address)):
-            count, reason = await ads1115.convert(self._i2c, address, electrode % 4, ads1115.FAST)
+        count, reason = await ads1115.convert(self._i2c, address, electrode % 4, ads1115.FAST)
         if reason:
             return None, reason
         return count * ads1115.UV_PER_COUNT, None

@@ -20,6 +20,8 @@ from ..analog import rounded
 from ..decimal import text_of
 from ..pulses import Pulses
 
+RESIDENT = True  # it counts between the readings
+
 _LEAST_MS = const(1000)
 _DECIMALS = const(6)
 

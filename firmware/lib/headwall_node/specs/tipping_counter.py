@@ -12,7 +12,7 @@ COUNTER = {
     "filter_ns": (int, 12787, 0, 12787, "ns"),  # shorter pulses are none; the hardware's longest is 12787
 }
 SPEC = dict(COUNTER)
-SPEC["most_hz"] = (int, 3, 1, 20, "1/s")  # more tips in a second are no rain
+SPEC["most_hz"] = (int, 2, 1, 20, "1/s")  # more tips in a second are no rain
 
 
 def CLAIMS(sensor):  # noqa: N802 - it stands where others have a tuple
