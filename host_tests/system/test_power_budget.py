@@ -15,6 +15,7 @@ from headwall.clock import to_us
 from headwall.downlink.board_rules import board_verdict
 from headwall.errors import InputError
 from headwall_board.power import DAY_S, Day, Parts, budget, load_parts
+from headwall_board.power_day import driver_files
 from headwall_sim.fitting import fitted
 from headwall_sim.supervisor import Supervisor
 from support.bench import FIRMWARE, HEADWALL
@@ -80,8 +81,8 @@ def test_charge_of_a_day_is_that_reckoned_by_hand(parts: Parts) -> None:
     )
     # 1 mAh a day goes by itself: 1000 mAh x 3.04375 % in 30.4375 days
     assert found.days == pytest.approx(500 / (found.mah_a_day + 1))
-    # 2 erases a day over 64 sectors
-    assert found.flash_years == pytest.approx(64 * 100_000 / 2 / 365.25)
+    # 200 records at 84 in a sector are 2.38 erases a day, over 64 sectors
+    assert found.flash_years == pytest.approx(64 * 100_000 / (200 / 84) / 365.25)
 
 
 def test_sensor_that_is_always_supplied_draws_all_day(parts: Parts) -> None:
@@ -90,8 +91,10 @@ def test_sensor_that_is_always_supplied_draws_all_day(parts: Parts) -> None:
     assert found.days is None
 
 
-def test_flash_that_is_not_erased_has_no_end(parts: Parts) -> None:
-    assert budget([RAIN], replace(DAY, erases=0), parts, None).flash_years is None
+def test_flash_ages_by_its_erases_and_not_at_all_without_a_record(parts: Parts) -> None:
+    aging = budget([RAIN], replace(DAY, erases=4), parts, None)
+    assert aging.flash_years == pytest.approx(64 * 100_000 / 4 / 365.25)
+    assert budget([RAIN], replace(DAY, erases=0, records=0), parts, None).flash_years is None
 
 
 def test_figures_that_are_only_a_start_are_named() -> None:
@@ -185,7 +188,7 @@ def test_devices_of_the_simulated_day_give_values(tmp_path: Path, sensors: list[
     assert verdict.faults == []
     start_us = to_us(datetime(2026, 6, 9, tzinfo=UTC))
     with Supervisor(tmp_path / "sim", start_us=start_us, firmware=FIRMWARE) as sim:
-        files = {"config.json": json.dumps(config).encode(), "ca.der": b""}
+        files = {"config.json": json.dumps(config).encode(), "ca.der": b"", **driver_files(sensors)}
         board = sim.board("board", files=files, wired=fitted(verdict.sensors), heap_kb=1024)
         board.power_on()
         sim.clock.run_until(start_us + 400 * 1_000_000)

@@ -23,12 +23,13 @@ from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.village import Village
 
 from headwall_board.power import DAY_S, Day
-from headwall_board.release import find_firmware
+from headwall_board.release import compiled, driver_modules, find_firmware
 
 _START_US: Final = to_us(datetime(2026, 6, 9, 4, tzinfo=UTC))
 _SECOND_US: Final = 1_000_000
 _FIRST_S: Final = 1800  # the start and the first connection are not an ordinary day's
 _STEPS: Final = 96
+_HEAP_KB: Final = 512  # objects are twice as large here as on an ESP32; whether a node fits is not asked here
 _MAC: Final = "240ac4000001"
 #: keys of a configuration that say where its network is: here it is the simulation's
 _PLACE: Final = ("broker_host", "broker_port", "broker_name", "ntp_host", "ntp_port", "ca_file")
@@ -114,11 +115,12 @@ def _run(
         timeline, instants = _rain(sensors, tips)
         board = sim.board(
             node,
-            files=village.flash_files(node, proxy.port, sim.sntp.port, **own),
+            files={**village.flash_files(node, proxy.port, sim.sntp.port, **own), **driver_files(sensors)},
             timeline=timeline,
             tips=instants,
             mac=_MAC,
             wired=fitted(sensors),
+            heap_kb=_HEAP_KB,
         )
         board.power_on()
         begin_us = _START_US + _FIRST_S * _SECOND_US
@@ -144,6 +146,13 @@ def _run(
             erases=after.journal_erases - taken.journal_erases,
             journal_sectors=board.options.journal_blocks,
         )
+
+
+def driver_files(sensors: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """What these sensors need on the board's flash beside the node's program, path → content."""
+    if all(sensor["kind"] != "bme280" for sensor in sensors):
+        return {}
+    return {str(Path(name).with_suffix(".mpy")): compiled(source, name) for source, name in driver_modules()}
 
 
 def _readings(board: Board, sensors: Sequence[Mapping[str, Any]], after: int) -> dict[str, int]:

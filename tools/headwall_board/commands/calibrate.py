@@ -37,7 +37,7 @@ def calibrate(
         typer.Option("--config", "-c", help="the gateway's settings: it is added there", envvar="HEADWALL_CONFIG"),
     ] = None,
     answers: Annotated[
-        Path | None, typer.Option("--answers", help="JSON with the answers, instead of asking: docs/installer.md")
+        Path | None, typer.Option("--answers", help="JSON with the answers, instead of asking: docs/calibration.md")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="where the record is written")] = None,
     wait: WaitOption = DEFAULT_WAIT,
@@ -115,7 +115,7 @@ def _reader(where: str, sensor: str, config: Path | None, by: str, wait: float, 
 
 
 def _guided(reader: Reader, ask: _Asker, by: str) -> dict[str, Any]:
-    if reader.sensor.kind == "tipping_bucket":
+    if reader.sensor.kind in ("tipping_bucket", "tipping_counter"):
         kind, unit, tolerance, measure, judge = _rain(reader, ask)
     else:
         kind, unit, tolerance, measure, judge = _two_points(reader, ask)

@@ -46,13 +46,14 @@ def flash_board(
     found = read_image(image)
     tool = flash.Esptool(chosen(port), baud, reset, stub)
     console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=as_json) as bar:
+    hidden = as_json or not console.is_terminal
+    with Progress(console=console, transient=True, disable=hidden) as bar:
         told = _Told(bar)
         board = flash.look(tool)
         plan = flash.plan(found, board, tool, journal_bytes=journal_kib * 1024, erase=erase, tell=told)
     if plan.lost and not yes:
         _ask(plan.lost, tool.port)
-    with Progress(console=console, transient=True, disable=as_json) as bar:
+    with Progress(console=console, transient=True, disable=hidden) as bar:
         flash.write(plan, tool, _Told(bar))
     if as_json:
         print(json.dumps(_report(found, board, plan)))

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from headwall_board.bench import JsonOption
 from headwall_board.node_config import read_config
-from headwall_board.power import Budget, Day, budget, load_parts
+from headwall_board.power import FLASH_CYCLES, Budget, Day, budget, load_parts
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +56,8 @@ def power(
 def _simulated(given: dict[str, object], sensors: list[dict[str, object]], tips: int, quiet: bool) -> Day:
     from headwall_board.power_day import simulated_day  # only now: it needs headwall[sim]
 
-    with Progress(console=Console(stderr=True), transient=True, disable=quiet) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task("a simulated day", total=100)
         return simulated_day(given, sensors, tips, lambda percent: bar.update(task, completed=percent))
 
@@ -73,7 +74,7 @@ def _say(found: Budget, day: Day, battery_mah: float | None) -> None:
         f"{day.records} records, {day.programs} writes and {day.erases} erases of the journal's flash."
     )
     if found.flash_years is not None:
-        print(f"The journal's flash reaches its {100_000:,} erases a sector in {found.flash_years:,.0f} years.")
+        print(f"The journal's flash reaches its {FLASH_CYCLES:,} erases a sector in {found.flash_years:,.0f} years.")
     if found.days is not None:
         print(f"A battery of {battery_mah:,.0f} mAh lasts {found.days:.0f} days.")
     print(f"Not from a datasheet, to be set by you (--parts): {', '.join(found.yours) or 'nothing'}.")
