@@ -21,7 +21,7 @@ def run():
     if given is None:
         log.error("settings", refused or "there are none")
         return
-    node = overlay.call("build", "node", given, in_force, refused, update)
+    node = overlay.install("build", "node", given, in_force, refused, update)
     del given
     gc.threshold(RUNNING)
     try:

@@ -1,4 +1,4 @@
-"""Makes the node and its parts from the settings. Used through overlay.call(): what it imports inside stays."""
+"""Makes the node and its parts from the settings. Used through overlay.install(): what its functions import stays."""
 
 import gc
 from binascii import hexlify

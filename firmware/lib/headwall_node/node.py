@@ -133,7 +133,7 @@ class Node:
     async def _connect_once(self):
         """Connect until everything is in custody; whether it is."""
         if self.uplink is None:
-            overlay.call("build", "add_uplink", self)  # most starts on battery do without its memory
+            overlay.install("build", "add_uplink", self)  # most starts on battery do without its memory
         self._watchdog.register("uplink", UPLINK_WITHIN_S)
         try:
             return await self.uplink.once(self.given["awake_max_s"] * 1000)

@@ -1,8 +1,7 @@
 """Code that is needed seldom: loaded, used, forgotten. So the parts of a node that are not needed at one time share one
 room, and all together need not fit the heap (docs/decisions/0014).
 
-What comes in with such a module goes with it; what was there before stays. It keeps nothing that must last. What it
-imports later, while it runs, stays.
+What comes in with such a module goes with it; what was there before stays. It keeps nothing that must last.
 """
 
 import asyncio
@@ -42,7 +41,19 @@ def forget(names):
 
 
 def call(name, function, *args):
-    """What a function of module `name` gives, a coroutine too; the module is forgotten before the function runs."""
+    """What a function of module `name` gives; all that was imported for it is forgotten when it returns.
+
+    Of a coroutine that is before it runs: what it imports only then stays.
+    """
+    there = set(sys.modules)
+    try:
+        return getattr(load(name)[0], function)(*args)
+    finally:
+        forget(new_since(there))
+
+
+def install(name, function, *args):
+    """As call(), but what the function imports while it runs stays."""
     module, came = load(name)
     forget(came)
     return getattr(module, function)(*args)

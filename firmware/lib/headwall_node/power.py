@@ -123,7 +123,7 @@ class Retained:
 
 
 def reset_cause():
-    """One of contract.RESETS. The port reports a brown-out as power-on or watchdog."""
+    """A word of the contract. The port reports a brown-out as power-on or watchdog."""
     cause = machine.reset_cause()
     names = ("PWRON_RESET", "HARD_RESET", "WDT_RESET", "DEEPSLEEP_RESET", "SOFT_RESET")
     for name, word in zip(names, ("power_on", "hard", "watchdog", "deep_sleep", "soft")):

@@ -3,7 +3,7 @@
 import sys
 
 from .. import rules
-from ..contract import NAME_CHARS, UNITS
+from ..contract import NAME_CHARS, unit
 from . import COMMON, KINDS, SAMPLED
 
 
@@ -45,7 +45,7 @@ def sensor_faults(where, sensor, pins, streams):
     faults += ["%sname %s must be of a-z, 0-9 and _" % (where, full["name"])] if not _is_name(full["name"]) else []
     faults += [where + fault for fault in _pin_faults(where.rstrip("."), spec, full, pins)]
     for stream in full["streams"]:
-        if len(stream) > NAME_CHARS or stream[stream.rfind(".") + 1 :] not in UNITS:
+        if len(stream) > NAME_CHARS or unit(stream) is None:
             faults.append("%sthe stream %s is longer than %d, or of no known quantity" % (where, stream, NAME_CHARS))
         if stream in streams:
             faults.append("%sname: the stream %s is that of %s already" % (where, stream, streams[stream]))
