@@ -27,6 +27,7 @@ from headwall_sim.wiring import Wired
 from support.bench import FIRMWARE, HEADWALL, Bench
 from support.fleet import registry_toml
 from support.readings import append, tip
+from support.terminal import typed
 
 SECOND_US = 1_000_000
 PIN = 4
@@ -338,6 +339,37 @@ def test_tips_of_a_board_in_the_field_are_counted_from_the_ledger(config: Path) 
     record = record_of(done, code=1)  # far fewer than 50 fell in no time
     assert record["datastream"] == "gauge-a/rain.tips"
     assert 0 <= round(float(record["as_found"][0]["reading"]) / 0.254) < 50
+
+
+def test_a_person_is_led_through_it_at_a_terminal(config: Path) -> None:
+    levels = iter([1.02, 3.01])
+
+    def result(command: commands.Command) -> Reply:
+        return Reply(1, command.name, "calibrate", True, result={"tank.level": [next(levels)] * 5})
+
+    command = [str(HEADWALL), "board", "calibrate", "gauge-a", "tank", "--config", str(config), "--out", "record.json"]
+    dialogue = [
+        ("your name", "Sam Okafor"),
+        ("seconds to wait", ""),
+        ("4-20 mA loop", ""),
+        ("which of its streams", ""),
+        ("tolerance in m", "0.05"),
+        ("point 1", "1"),
+        ("set the sensor to 1 m", ""),
+        ("point 2", "3"),
+        ("set the sensor to 3 m", ""),
+        ("did you adjust it", ""),
+        ("how, in a line", "staff gauge"),
+        ("reference device", ""),
+        ("certificate", ""),
+        ("note", "first one"),
+    ]
+    with answering(config.parent, result):
+        code, seen = typed(command, config.parent, dialogue)
+    assert code == 0, seen
+    assert "gauge-a/tank.level is within its tolerance of 0.05 m" in seen
+    record = json.loads((config.parent / "record.json").read_text())
+    assert (record["by"], record["method"], record["note"]) == ("Sam Okafor", "staff gauge", "first one")
 
 
 def test_second_measurement_after_an_adjustment_decides(config: Path) -> None:

@@ -19,6 +19,7 @@ from headwall_board.certs import Authority, issue_server
 from headwall_board.mosquitto import acl_text
 from headwall_sim import parts
 from headwall_sim.server_process import ServerProcess, accepts, free_port
+from support.terminal import typed
 
 MICROPYTHON = Path(sys.executable).with_name("micropython")
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -153,6 +154,16 @@ def test_password_from_standard_input_replaces_that_account_alone(installed: Pat
     after = dict(line.split(":") for line in (installed / "passwords").read_text().splitlines())
     assert list(after) == list(before)
     assert {name for name in after if after[name] != before[name]} == {"gauge-b"}
+
+
+def test_password_that_is_typed_is_not_to_be_seen(installed: Path) -> None:
+    before = (installed / "passwords").read_text()
+    command = [sys.executable, "-m", "headwall", "certs", "passwords", "gauge-b"]
+    code, seen = typed(command, installed, [("password of gauge-b", "only typed"), ("again", "only typed")])
+    assert (code, "only typed" in seen) == (0, False)
+    assert (installed / "passwords").read_text() != before
+    code, seen = typed(command, installed, [("password of gauge-b", "one"), ("again", "other")])
+    assert (code, "differ" in seen) == (1, True)
 
 
 def test_account_is_taken_out(installed: Path) -> None:

@@ -21,6 +21,7 @@ from headwall_board.partitions import (
 )
 from headwall_sim.rom_loader import RomLoader
 from support.esp_image import NVS, VFS, WITH_VFS, WITHOUT_VFS, micropython
+from support.terminal import typed
 
 FIRMWARE = Path(__file__).parents[2] / "firmware" / "lib"
 MICROPYTHON = Path(sys.executable).with_name("micropython")
@@ -144,6 +145,17 @@ def test_readings_in_the_journal_are_told_before_they_are_lost(tmp_path: Path, j
         assert row is not None
         for offset, size in ((row.offset, row.size), (NVS.offset, NVS.size), (VFS.offset, 2 * SECTOR)):
             assert loader.flash[offset : offset + size] == b"\xff" * size
+
+
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_a_person_is_asked_before_readings_are_lost(tmp_path: Path, journal: bytes, answer: str, code: int) -> None:
+    before = bytes(used_board(journal))
+    (tmp_path / "micropython.bin").write_bytes(micropython())
+    with RomLoader(flash=before) as loader:
+        command = [sys.executable, "-m", "headwall", "board", "flash", "micropython.bin", "--port", str(loader.port)]
+        ended, seen = typed([*command, "--no-reset", "--erase"], tmp_path, [("Go on?", answer)])
+        assert (ended, loader.flash == before) == (code, answer == "n")
+    assert "300 readings" in seen
 
 
 def test_journal_of_another_size_is_told_as_lost(tmp_path: Path, journal: bytes) -> None:
