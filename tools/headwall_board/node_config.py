@@ -13,8 +13,6 @@ from headwall_board.session import BenchError, Session
 
 CONFIG: Final = "/config.json"
 SECRETS: Final = "/secrets.json"
-#: of these keys, here or within, a value is never shown
-HIDDEN: Final = ("password",)
 HIDDEN_VALUE: Final = "(secret)"
 
 
@@ -85,6 +83,11 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str
     ]
 
 
+def is_secret(key: str) -> bool:
+    """Whether the value of a setting is never shown."""
+    return key.endswith("password") or key == "sim_pin"
+
+
 def _leaves(where: str, value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, dict) and value:
         return [leaf for key, inner in value.items() for leaf in _leaves(f"{where}.{key}" if where else key, inner)]
@@ -96,6 +99,6 @@ def _leaves(where: str, value: Any) -> list[tuple[str, Any]]:
 def _shown(key: str, values: dict[str, Any]) -> str:
     if key not in values:
         return ""
-    if key.rpartition(".")[2] in HIDDEN:
+    if is_secret(key.rpartition(".")[2]):
         return HIDDEN_VALUE
     return json.dumps(values[key], ensure_ascii=False)

@@ -14,7 +14,7 @@ from headwall.errors import InputError
 from rich.progress import Progress
 
 from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
-from headwall_board.node_config import HIDDEN, HIDDEN_VALUE, SECRETS
+from headwall_board.node_config import HIDDEN_VALUE, SECRETS, is_secret
 from headwall_board.session import BenchError, Session
 
 _SECTOR = 4096
@@ -83,6 +83,7 @@ def _make(target: Path, private: bool) -> None:
 def _copy_files(board: Session, target: Path, with_secrets: bool, shown: Progress) -> list[str]:
     """Copy what is in the file system; what was left out or blacked out, for its secrets."""
     left_out = []
+    files: dict[str, bytes] = {}
     for file in shown.track(board.files(), description="files"):
         name = file.path[1:]
         if file.path == SECRETS and not with_secrets:
@@ -91,31 +92,55 @@ def _copy_files(board: Session, target: Path, with_secrets: bool, shown: Progres
         data = board.read(file.path)
         if data is None:
             raise BenchError(f"{file.path} vanished from the board at {board.port} while it was copied: try again")
-        if not with_secrets and (shown_data := _blacked_out(data)) != data:
-            data = shown_data
-            left_out.append(f"passwords in {name}")
+        files[name] = data
+    if not with_secrets:
+        left_out += _black_out(files)
+    for name, data in files.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (target / name).write_bytes(data)
     return left_out
 
 
-def _blacked_out(data: bytes) -> bytes:
-    """A JSON file without the passwords in it; anything else as it is."""
+def _black_out(files: dict[str, bytes]) -> list[str]:
+    """Take the secrets out of JSON files, whole or a line each, and drop what holds one of them all the same."""
+    touched, secrets = [], set[str]()
+    for name, data in files.items():
+        blacked = _as_json(data, secrets)
+        if blacked is None:
+            lines = [_as_json(line, secrets) or line for line in data.splitlines()]
+            blacked = b"\n".join(lines) if lines != data.splitlines() else data
+        if blacked != data:
+            touched.append(f"passwords in {name}")
+            files[name] = blacked
+    for name in [name for name, data in files.items() if any(secret.encode() in data for secret in secrets)]:
+        touched.append(name)
+        del files[name]
+    return touched
+
+
+def _as_json(data: bytes, secrets: set[str]) -> bytes | None:
+    """A JSON text without its secrets, which are added to `secrets`; as it is where it has none; None: no JSON."""
     try:
         given = json.loads(data)
     except ValueError:
-        return data
-    return json.dumps(_without_secrets(given), indent=1).encode() if _without_secrets(given) != given else data
+        return None
+    without = _without(given, secrets)
+    return data if without == given else json.dumps(without, ensure_ascii=False).encode()
 
 
-def _without_secrets(given: Any) -> Any:
-    if isinstance(given, dict):
-        return {
-            key: HIDDEN_VALUE if key in HIDDEN and inner else _without_secrets(inner) for key, inner in given.items()
-        }
+def _without(given: Any, secrets: set[str]) -> Any:
     if isinstance(given, list):
-        return [_without_secrets(inner) for inner in given]
-    return given
+        return [_without(inner, secrets) for inner in given]
+    if not isinstance(given, dict):
+        return given
+    kept = {}
+    for key, inner in given.items():
+        if is_secret(key) and isinstance(inner, str) and inner:
+            secrets.add(inner)
+            kept[key] = HIDDEN_VALUE
+        else:
+            kept[key] = _without(inner, secrets)
+    return kept
 
 
 def _copy_journal(board: Session, target: Path, shown: Progress) -> None:

@@ -124,7 +124,7 @@ def _judged(told: dict[str, Any], listen_s: float) -> list[Result]:
 
 def _contact(name: str, kind: str, closed: bool, closings: int, listen_s: float) -> Result:
     stream = f"{name}.tips"
-    if closed:
+    if closed and not closings:
         why = "the contact is closed: the bucket stands in the middle, the wires touch, or `closed` is the wrong level"
         return Result(name, kind, stream, closings, False, why)
     if not listen_s:
