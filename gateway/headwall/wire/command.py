@@ -33,7 +33,7 @@ FIELDS: Final[dict[str, dict[str, tuple[str, Any]]]] = {
     "state": {},
     "sample": {},
     "identify": {"seconds": _number(1, 600)},
-    "calibrate": {"sensor": _text(_SENSOR, "the name of a sensor"), "count": _number(1, 100)},
+    "calibrate": {"sensor": _text(_SENSOR, "the name of a sensor"), "count": _number(1, 80)},
     "maintenance": {"on": _ON, "minutes": _number(1, 1440)},
     "reboot": {},
     "update": {
