@@ -124,23 +124,6 @@ say(bench.read()[0][2])
     assert said == [nulls("not_ready"), None, "not_ready", "not_ready", "not_ready"]
 
 
-def test_a_temperature_that_is_being_read_meanwhile_is_waited_for() -> None:
-    """After a deep sleep all sensors are read at once, and nothing is known from before."""
-    said = bench(
-        """
-async def both():
-    task = asyncio.create_task(bench.sampler.read())
-    await asyncio.sleep_ms(800)
-    bench.rig.note("tank.temperature", "15.0")
-    return await task
-say(asyncio.run(both()))
-""",
-        'sound="water", temperature_from="tank.temperature"',
-        "true_mm_s=1465960",
-    )
-    assert said == [reading("0.853")]
-
-
 @pytest.mark.parametrize(
     ("confidence", "wanted"),
     [

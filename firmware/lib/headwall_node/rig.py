@@ -57,10 +57,3 @@ class Rig:
         """The newest value of a stream as it was noted, or None: a null, none yet, or older than `within_ms`."""
         found = self._newest.get(stream)
         return found[0] if found and self.uptime_ms() - found[1] <= within_ms else None
-
-    async def awaited(self, stream, within_ms, wait_ms):
-        """The newest value, waited for: after a sleep all sensors are read at once, and that one may not be done."""
-        while self.newest(stream, within_ms) is None and wait_ms > 0:
-            await asyncio.sleep_ms(50)
-            wait_ms -= 50
-        return self.newest(stream, within_ms)

@@ -16,7 +16,6 @@ _ROOM = const(256)  # of the UART's buffer
 _READ = const(64)
 _JUNK = const(128)  # bytes outside of frames in one reading: a boot banner has some 90
 STALE_MS = const(900000)  # an older temperature is none
-WAIT_MS = const(1500)  # for a temperature that is being read meanwhile: a DS18B20 takes half of it
 
 
 def find_frame(data, start=0):
@@ -65,7 +64,7 @@ async def hear(uart, find, size, settings, ask=b""):
     return values, heard
 
 
-async def distance(settings, rig, found, heard, nearest=0):
+def distance(settings, rig, found, heard, nearest=0):
     """The reading [("distance", value, reason)] of the measurements `found`.
 
     heard: whether anything came at all · nearest: tenths of a mm from which on a value counts, if not from `blind_mm`
@@ -78,7 +77,7 @@ async def distance(settings, rig, found, heard, nearest=0):
         return [("distance", None, "no_echo")]
     value, reason = agreed(echoes, needed, settings["spread_mm"] * 10)
     if value is not None:
-        value, reason = await _in_air(settings, rig, value, nearest or settings["blind_mm"] * 10)
+        value, reason = _in_air(settings, rig, value, nearest or settings["blind_mm"] * 10)
     return [("distance", value, reason)]
 
 
@@ -90,14 +89,14 @@ def agreed(values, needed, spread):
     return median(values), None
 
 
-async def _in_air(settings, rig, tenths, nearest):
+def _in_air(settings, rig, tenths, nearest):
     """(decimal text in m, None) of a distance as the sensor computed it, or (None, reason)."""
     if tenths < nearest:
         return None, "blind_zone"
     if tenths > settings["range_mm"] * 10:
         return None, "out_of_range"
     if settings["sound"] == "node":
-        air = await rig.awaited(settings["temperature_from"], STALE_MS, WAIT_MS)
+        air = rig.newest(settings["temperature_from"], STALE_MS)
         if air is None:
             return None, "not_ready"
         tenths = 10 * corrected_mm(tenths / 10, air, settings["assumed_cel"])

@@ -30,4 +30,4 @@ class Driver:
         settings = self._settings
         values, heard = await hear(self._uart, find_frame, 4, settings, _EDGE if settings["ask"] == "edge" else b"")
         unit = 100 if settings["unit"] == "cm" else 10
-        return await distance(settings, self._rig, [value * unit or None for value in values], heard)
+        return distance(settings, self._rig, [value * unit or None for value in values], heard)

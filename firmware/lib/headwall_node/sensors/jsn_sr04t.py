@@ -51,7 +51,7 @@ class Driver:
                 self._uart, find_frame, 4, settings, b"\x55" if settings["mode"] == "asked" else b""
             )
             found = [10 * value or None for value in values]
-        return await distance(settings, self._rig, found, heard)
+        return distance(settings, self._rig, found, heard)
 
     async def _pulses(self):
         """(distances in tenths of a mm, None for no echo; whether the line moved at all)."""

@@ -48,4 +48,4 @@ class Driver:
         values, heard = await hear(self._uart, lambda data, at: find_reading(data, at, digits), digits + 2, settings)
         unit, none = _TENTHS[settings["unit"]], settings["no_target"]
         found = [None if value >= none else value * unit for value in values]
-        return await distance(settings, self._rig, found, heard, settings["blind_mm"] * 10 + 1)
+        return distance(settings, self._rig, found, heard, settings["blind_mm"] * 10 + 1)

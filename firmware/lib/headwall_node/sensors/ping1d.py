@@ -21,7 +21,7 @@ import struct
 
 from micropython import const
 
-from ..ultrasound import LOOK_MS, STALE_MS, WAIT_MS, agreed, median
+from ..ultrasound import LOOK_MS, STALE_MS, agreed, median
 
 _ACK_NOT = const(2)
 _INFORMATION = const(4)
@@ -81,7 +81,7 @@ class Driver:
 
     async def read(self):
         self._heard = False
-        speed = await self._speed()
+        speed = self._speed()
         if speed is None:
             return _nulls("not_ready")
         if not await self._is_ready(speed):
@@ -110,12 +110,12 @@ class Driver:
             value, reason = _in_water(settings, value)
         return [("distance", value, reason), ("confidence", confidence, None)]
 
-    async def _speed(self):
+    def _speed(self):
         """Speed of sound in mm/s that the settings want now, or None: the water's temperature is not known."""
         settings = self._settings
         if settings["sound"] == "fixed":
             return settings["sound_m_s"] * 1000
-        water = await self._rig.awaited(settings["temperature_from"], STALE_MS, WAIT_MS)
+        water = self._rig.newest(settings["temperature_from"], STALE_MS)
         if water is None or not 0 <= float(water) <= 95:
             return None
         return sound_in_water(float(water))

@@ -32,7 +32,7 @@ def faults(sensor):
         found.append("end_mm must be between blind_mm and range_mm, or 0 if it is not known")
     if (sensor["sound"] == "water") != bool(sensor["temperature_from"]):
         found.append("temperature_from names the water's temperature exactly if sound is water")
-    needed = 1000 + 1500 * (sensor["sound"] == "water") + sensor["median"] * (sensor["cycle_ms"] + 300)
+    needed = 1000 + sensor["median"] * (sensor["cycle_ms"] + 300)
     if sensor["timeout_ms"] < needed:
         found.append("timeout_ms must be %d or more for these median and cycle_ms" % needed)
     return found
