@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import serial
-from headwall_board.certs import make_ca
+from headwall_board.certs import Authority, issue_node, make_ca
 from headwall_board.release import build_release
 from headwall_sim.simulated_board import BLOCK, Board
 from headwall_sim.timeline import Edge, Timeline
@@ -292,6 +292,34 @@ def test_provision_warns_of_a_secrets_file_that_others_can_read(bench: Bench, ca
     words = ("provision", "--node", "gauge-a", "--ca", str(ca_pem), "--port", board.device, "--secrets")
     done = headwall_board(*words, _write(tmp_path / "s.json", {"password": _SECRET}, 0o644))
     assert done.returncode == 0 and "chmod 600" in done.stderr
+
+
+def test_provision_puts_a_certificate_of_its_own_on_the_board_and_backup_leaves_its_key(
+    bench: Bench, ca_pem: Path, tmp_path: Path
+) -> None:
+    board, now = bench.board(), datetime.now(UTC)
+    authority = Authority(ca_pem, ca_pem.with_suffix(".der"), ca_pem.with_suffix(".key"))
+    own = issue_node(tmp_path, authority, "gauge-a", now - timedelta(days=1), now + timedelta(days=1))
+    _provisioned(board, ca_pem, "--secrets", "-", "--cert", str(own.cert), given="{}")
+    listed = _listed(board)
+    for path, source in (("/node.der", own.cert), ("/node.key.der", own.key)):
+        assert listed[path] == hashlib.sha256(source.read_bytes()).hexdigest()
+    config = json.loads(mpremote_says(board.device, "exec", "print(open('/config.json').read())"))
+    assert config == {"node": "gauge-a", "cert_file": "node.der"}
+    told("backup", str(tmp_path / "kept"), "--port", board.device)
+    names = {path.name for path in (tmp_path / "kept").rglob("*")}
+    assert "node.der" in names and "node.key.der" not in names
+
+
+def test_provision_refuses_a_certificate_with_the_key_of_another(ca_pem: Path, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    authority = Authority(ca_pem, ca_pem.with_suffix(".der"), ca_pem.with_suffix(".key"))
+    one, other = (
+        issue_node(tmp_path, authority, name, now - timedelta(days=1), now + timedelta(days=1)) for name in ("a", "b")
+    )
+    one.key.write_bytes(other.key.read_bytes())
+    words = ("provision", "--node", "a", "--ca", str(ca_pem), "--secrets", "-", "--port", "/dev/ttyNONE", "--cert")
+    assert "is not the key of" in refused(*words, str(one.cert), given="{}")
 
 
 def test_provision_refuses_an_authority_that_has_ended(tmp_path: Path) -> None:

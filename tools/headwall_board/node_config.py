@@ -13,6 +13,8 @@ from headwall_board.session import BenchError, Session
 
 CONFIG: Final = "/config.json"
 SECRETS: Final = "/secrets.json"
+#: a file whose name ends so is a private key
+KEY_ENDS: Final = ".key.der"
 HIDDEN_VALUE: Final = "(secret)"
 
 

@@ -28,6 +28,7 @@ SPEC = {
     "broker_port": (int, 8883, 1, 65535, ""),
     "broker_name": (str, "", 0, 253, ""),  # name in the broker's certificate; empty: broker_host
     "ca_file": (str, "ca.der", 1, 64, ""),  # DER: MicroPython on a board reads no PEM
+    "cert_file": (str, "", 0, 60, ""),  # NODE.der, with NODE.key.der beside it; empty: the broker asks for none
     "username": (str, "", 0, 64, ""),
     "password": (str, "", 0, 128, ""),
     "ntp_host": (str, "pool.ntp.org", 0, 253, ""),  # empty: no NTP, custody tells the time
@@ -123,6 +124,8 @@ def _relations(full):
     faults = []
     if any(c in full["node"] for c in "+#/") or full["node"] != full["node"].strip():
         faults.append("node must not contain + # / or outer blanks: it is part of a topic")
+    if full["cert_file"] and full["cert_file"][-4:] != ".der":
+        faults.append("cert_file must end in .der: its key is the file that ends in .key.der")
     if full["backoff_min_s"] > full["backoff_max_s"]:
         faults.append("backoff_min_s is greater than backoff_max_s")
     if full["watchdog_s"] <= full["connect_timeout_s"]:

@@ -14,7 +14,7 @@ from headwall.errors import InputError
 from rich.progress import Progress
 
 from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
-from headwall_board.node_config import HIDDEN_VALUE, SECRETS, is_secret
+from headwall_board.node_config import HIDDEN_VALUE, KEY_ENDS, SECRETS, is_secret
 from headwall_board.session import BenchError, Session
 
 _SECTOR = 4096
@@ -86,7 +86,7 @@ def _copy_files(board: Session, target: Path, with_secrets: bool, shown: Progres
     files: dict[str, bytes] = {}
     for file in shown.track(board.files(), description="files"):
         name = file.path[1:]
-        if file.path == SECRETS and not with_secrets:
+        if (file.path == SECRETS or file.path.endswith(KEY_ENDS)) and not with_secrets:
             left_out.append(name)
             continue
         data = board.read(file.path)

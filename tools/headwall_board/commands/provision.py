@@ -11,16 +11,17 @@ from typing import Annotated, Any
 
 import typer
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.hazmat.primitives.serialization import Encoding, load_der_private_key
 from headwall.downlink.board_rules import SECRETS as SECRET_KEYS
 from headwall.errors import ConfigurationError, InputError
 
 from headwall_board import node_config
 from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
-from headwall_board.node_config import CONFIG, SECRETS
+from headwall_board.node_config import CONFIG, KEY_ENDS, SECRETS
 from headwall_board.session import BenchError
 
 CA_FILE = "/ca.der"
+CERT_FILE, CERT_KEY = "/node.der", f"/node{KEY_ENDS}"
 UPDATE_KEY = "/update.key"
 _KEY_BYTES = 384  # the modulus of an RSA-3072 key
 #: settings that are good whatever the secrets are, to check these by the board's rules
@@ -42,6 +43,10 @@ def provision(
         Path | None,
         typer.Option("--update-key", help="whose updates over the air it takes (headwall board bundle key)"),
     ] = None,
+    cert: Annotated[
+        Path | None,
+        typer.Option("--cert", help="its own certificate, NODE.der with NODE.key.der beside it (headwall certs node)"),
+    ] = None,
     port: PortOption = None,
     wait: WaitOption = DEFAULT_WAIT,
     as_json: JsonOption = False,
@@ -53,11 +58,15 @@ def provision(
     files = {CA_FILE: _authority(ca)}
     if update_key is not None:
         files[UPDATE_KEY] = _key(update_key)
+    settings: dict[str, Any] = {"node": node}
+    if cert is not None:
+        files.update(_own_certificate(cert))
+        settings["cert_file"] = CERT_FILE[1:]
     given = _secrets(secrets, node)
     files[SECRETS] = json.dumps(given, ensure_ascii=False).encode()
     with bar(hidden=as_json) as shown, session(port, wait) as board:
         there = node_config.on_board(board)
-        files[CONFIG] = json.dumps({**(there or {}), "node": node}, indent=1, ensure_ascii=False).encode()
+        files[CONFIG] = json.dumps({**(there or {}), **settings}, indent=1, ensure_ascii=False).encode()
         for path in shown.track(list(files), description="write"):
             board.write(path, files[path])
         board.run("import machine")
@@ -88,6 +97,28 @@ def _authority(file: Path) -> bytes:
     if certificate.not_valid_after_utc <= datetime.now(UTC):
         raise InputError(f"{file} ended on {certificate.not_valid_after_utc:%Y-%m-%d}: no board would connect with it")
     return certificate.public_bytes(Encoding.DER)
+
+
+def _own_certificate(file: Path) -> dict[str, bytes]:
+    """A board's certificate and key, by where they go.
+
+    Raises:
+        InputError: they are no pair, or the certificate has ended.
+    """
+    key_file = file.with_name(f"{file.stem}{KEY_ENDS}")
+    try:
+        data, key = file.read_bytes(), key_file.read_bytes()
+        certificate = x509.load_der_x509_certificate(data)
+        fits = load_der_private_key(key, None).public_key() == certificate.public_key()
+    except OSError as error:
+        raise InputError(f"{error.filename} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{file} and {key_file} are no certificate and key in DER: headwall certs node") from error
+    if not fits:
+        raise InputError(f"{key_file} is not the key of {file}: headwall certs node makes both")
+    if certificate.not_valid_after_utc <= datetime.now(UTC):
+        raise InputError(f"{file} ended on {certificate.not_valid_after_utc:%Y-%m-%d}: headwall certs node renews it")
+    return {CERT_FILE: data, CERT_KEY: key}
 
 
 def _key(file: Path) -> bytes:
