@@ -58,14 +58,14 @@ class SimNode:
         self.secrets = (b"pw1",)
         instants = [START_US + int(minute * MINUTE_US) for minute in tips]
         edges = [edge for t in instants for edge in (Edge(t, PIN, 0), Edge(t + 100_000, PIN, 1))]
-        self.board: Board = self.sim.board(
-            "node1",
-            files={"config.json": self.config, "ca.der": broker.ca.der.read_bytes()},
-            timeline=Timeline(edges, {PIN: 1}),
-            tips=instants,
-            mac="240ac4000001",
+        made: dict[str, Any] = {
+            "files": {"config.json": self.config, "ca.der": broker.ca.der.read_bytes()},
+            "timeline": Timeline(edges, {PIN: 1}),
+            "tips": instants,
+            "mac": "240ac4000001",
             **(board or {}),
-        )
+        }
+        self.board: Board = self.sim.board("node1", **made)
 
     def __enter__(self) -> SimNode:
         self.board.power_on()

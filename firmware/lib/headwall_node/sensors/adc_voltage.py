@@ -4,7 +4,7 @@
     resolution   1 mV at the pin
     timing       about 0.1 ms for each of `median` readings
     wiring       battery - resistor - pin - resistor - ground, with 100 nF from pin to ground: two of 100 kilohm for one
-                 lithium cell (ratio 2; 21 microamperes), 470 and 100 kilohm for 12 V (ratio 5.7)
+                 lithium cell (ratio 2; 21 microamperes), 560 and 100 kilohm for 12 V (ratio 6.6)
     source       MicroPython's quick reference of the ESP32, ADC; ESP32 data sheet
 
 The divider is part of the reading: its resistors' 1 % are 1 % of the voltage.
