@@ -131,9 +131,8 @@ def test_readings_go_over_lte_and_those_of_hours_without_a_network_afterwards(
         node.proxy.set_mode("cut")
         node.run_to(180)
         node.proxy.set_mode("open")
-        node.run_to(240)
-        assert sum(value == 1 for value in gateway.held.values()) == 3
-        assert len(gateway.held) == node.board.taken()
+        node.run_until(lambda: sum(value == 1 for value in gateway.held.values()) == 3, 240)
+        node.run_until(lambda: len(gateway.held) == node.board.taken(), 240)
         assert gateway.states[-1]["rssi_dbm"] == -79 or mode == "battery"
         assert "no LTE: no network" in node.console()
         assert "0000" not in node.console()

@@ -9,6 +9,7 @@ from . import power
 RETRY_MS = 60000  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
 FAULT_MS = 300000  # a new fault is told so long after the uplink before it at the earliest: faults may come and go
 SETTLE_MS = 50
+SHORT_MS = 2000  # so short a sleep would cost more than it saves: the start after it takes as long
 # kept in RTC memory: uptimes at which the next uplink is due, the last one was, and rain fell that nobody knows of
 # (-1: none); failures in a row; CRC of the faults and count of the tips that the last uplink told
 _KEPT = "<qqqBII"
@@ -35,7 +36,7 @@ class Battery:
                 self._connected(await connect())
                 continue
             wait = min(self._due_ms(), self._next_duty()) - self._clock.uptime_ms()
-            if wait > 0 and self._rests():
+            if wait > SHORT_MS and self._rests():
                 self._node.retain()
                 power.deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._node.gauges])
             await asyncio.sleep_ms(SETTLE_MS)

@@ -18,7 +18,8 @@ class Node:
     """given: the checked settings · in_force: their hash · update: update.Update while a bundle is to be pulled ·
     retained, clock, journal, report, maintenance: see their modules · gauges, samplers: lists, to be filled ·
     pace: pace.Pace where a sensor is read faster at times, else None · uplink: None on battery until it is time to
-    connect · lag_ms: the longest that the loop was late since the last state message · restart: why the board is to start anew, or None
+    connect · lag_ms: the longest that the loop was late since the last state message · restart: why the board is to
+    start anew, or None
     """
 
     def __init__(self, given, in_force, update, retained, clock, journal, report, maintenance):

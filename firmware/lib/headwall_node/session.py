@@ -30,7 +30,6 @@ class Session:
         self._silent = 0  # questions in a row that got no answer
         self._told = None  # Report.material() of the last state message
         self._urgent_id = None
-        self._replies = []  # to commands
         up.window.begin()
         if up.update is not None:
             up.update.connected()
@@ -52,7 +51,7 @@ class Session:
             if until_safe and self._asked is None:
                 if self._silent > 1:
                     return False
-                if not up.window.unsafe() and not up.client.unacked and not self._pulling():
+                if not (up.window.unsafe() or up.client.unacked or up.working or up.replies or self._pulling()):
                     return True
             up.hold(self._outstanding())
             if not up.window.flight and await up.keep_time():
@@ -81,8 +80,9 @@ class Session:
         if self._told != up.report.material():
             await self._say_state()
             return True
-        if self._replies:
-            await up.publish("reply", self._replies.pop(0))
+        if up.replies:
+            await up.publish("reply", up.replies[0])
+            up.replies.pop(0)
             return True
         if await self._send_urgent():
             return True
@@ -205,24 +205,7 @@ class Session:
             elif kind == "custody":
                 self._custody(told)
             elif kind == "command":
-                self._command(told)
-
-    def _command(self, told):
-        if told.get("do") == "state":
-            self._told = None
-        elif told.get("do") == "update":
-            self._update(told)
-        else:
-            log.warn("uplink", "command refused, this version knows only state: %s" % told.get("do"))
-
-    def _update(self, told):
-        from .order import order
-
-        why = order(told)
-        reply = {"v": 1, "id": told.get("id"), "do": "update", "ok": why is None}
-        if why:
-            reply["why"] = why
-        self._replies.append(json.dumps(reply))
+                self._up.on_command(told)
 
     def _custody(self, told):
         fault = self._custody_fault(told)

@@ -4,9 +4,9 @@ Whatever the network does, this task only waits; the sensors never wait for it.
 """
 
 import asyncio
-from time import ticks_add, ticks_diff, ticks_ms
+from time import ticks_diff, ticks_ms
 
-from . import contract, log, power
+from . import contract, log, overlay, power
 from .backoff import Backoff
 from .mqtt import Client
 from .mqtt_error import MqttError
@@ -20,32 +20,38 @@ SLEEP_MS = 60000  # longest sleep at a stretch: the watchdog wants to see progre
 STABLE_MS = 60000  # a connection that lived so long ends the back-off
 CLASH_CLOSES = 3  # so many fresh connections in a row closed by the broker: another node uses our client id
 NTP_RETRY_MS = 3600000
+END_MS = 5000  # longest wait for the last answers
 DRIFT_MS = 2000  # the gateway corrects a clock that is off by more
 
 
 class Uplink:
     """config: the validated settings · link: network_link.Link · report: report.Report · mac: 12 hex digits ·
-    on_config(bytes): called for each configuration that comes · progress(): called at least every other minute
+    on_config(bytes), on_command(dict): called for each configuration and command that comes ·
+    progress(): called at least every other minute
 
     room: room.Room, the buffers and the TLS context · update: update.Update while a bundle is to be pulled, or None ·
     starved: connections in a row that ended for want of memory
 
-    changed: an event; set it when there is something new in the journal or the report.
+    changed: an event; set it when there is something new in the journal, report or replies · replies: texts that
+    answer commands · working: whether a command is being done, so that more of them will come
     """
 
-    def __init__(self, config, journal, clock, link, report, mac, on_config, progress, room, update=None):
+    def __init__(self, config, journal, clock, link, report, mac, on_config, on_command, progress, room, update=None):
         self._config = config
-        self._link = link
+        self.link = link
         self.journal = journal
         self.clock = clock
         self.report = report
         self.on_config = on_config
+        self.on_command = on_command
         self.progress = progress
         self.custody_ms = config["custody_timeout_s"] * 1000
         self.pack = Pack(mac, buf=room.pack)
         self.window = Window(journal, contract.PACK_RECORDS, contract.WINDOW_PACKS, contract.POISON_TRIES)
         self.asking = Backoff(self.custody_ms, 3600000)
         self.changed = asyncio.Event()
+        self.replies = []
+        self.working = False
         self.client = Client(
             config["node"],
             config["username"] or None,
@@ -66,7 +72,7 @@ class Uplink:
         self._closes = 0
         self.starved = 0
         self._clock_doubt = False
-        self._ntp_due = None  # tick of the next look at the NTP server; None: at once
+        self._ntp_due = 0  # uptime of the next look at the NTP server
 
     async def run(self):
         """Stay connected for ever; back off after each failure. Ends only by cancellation."""
@@ -92,9 +98,13 @@ class Uplink:
             self._seen = self.journal.next
             self.changed.set()
 
-    def end(self):
-        """Say good-bye to the broker; a coroutine. For a planned restart."""
-        return self.client.disconnect()
+    async def end(self):
+        """Let the answers to commands go, and say good-bye to the broker. For a planned restart."""
+        for _ in range(END_MS // 100):
+            if not self.replies and not self.client.unacked:
+                break
+            await asyncio.sleep_ms(100)
+        await self.client.disconnect()
 
     def publish(self, kind, payload, retain=False):
         """Publish to the node's topic of a kind; a coroutine that gives the packet id."""
@@ -107,7 +117,7 @@ class Uplink:
         started = None
         safe = False
         try:
-            await self._link.up()
+            await self.link.up()
             self.hold(True)
             await self._know_time()
             session = await self._connect()
@@ -127,7 +137,8 @@ class Uplink:
         node = config["node"]
         name = config["broker_name"] or config["broker_host"]
         will = (contract.topic(node, "state"), OFFLINE)
-        await self.client.connect(config["broker_host"], config["broker_port"], self._room.tls(), name, will)
+        async with overlay.turn:
+            await self.client.connect(config["broker_host"], config["broker_port"], self._room.tls(), name, will)
         session = Session(self)
         self.client.on_message = session.message
         await self.client.subscribe([contract.topic(node, kind) for kind in ("custody", "config", "command", "update")])
@@ -155,19 +166,23 @@ class Uplink:
 
     async def _know_time(self):
         """TLS needs a date: ask NTP where the clock is unknown, doubtful or old; else let the best guess serve."""
-        self.clock.bootstrap(self.journal.last_ms)
-        if not self.clock.synced or self._clock_doubt:
-            self._ntp_due = None
+        clock = self.clock
+        clock.bootstrap(self.journal.last_ms)
+        if not clock.synced or self._clock_doubt:
+            self._ntp_due = 0
+        elif not self._ntp_due:  # the first connection after a sleep or a reset
+            self._ntp_due = clock.uptime_ms() - clock.age_ms + self._config["ntp_every_s"] * 1000
         await self.keep_time()
 
     async def keep_time(self):
         """Ask NTP if that is due; whether it was."""
-        config = self._config
-        if not config["ntp_host"] or (self._ntp_due is not None and ticks_diff(ticks_ms(), self._ntp_due) < 0):
+        config, clock = self._config, self.clock
+        if not config["ntp_host"] or clock.uptime_ms() < self._ntp_due:
             return False
-        fault = await self.clock.sntp(config["ntp_host"], config["ntp_port"], config["ntp_timeout_s"] * 1000)
+        timeout_ms = config["ntp_timeout_s"] * 1000
+        fault = await overlay.call("sntp", "ask", clock, config["ntp_host"], config["ntp_port"], timeout_ms)
         log.trouble("clock", fault)
-        self._ntp_due = ticks_add(ticks_ms(), NTP_RETRY_MS if fault else config["ntp_every_s"] * 1000)
+        self._ntp_due = clock.uptime_ms() + (NTP_RETRY_MS if fault else config["ntp_every_s"] * 1000)
         return True
 
     def take_time(self, time_ms):

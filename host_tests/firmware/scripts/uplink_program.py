@@ -32,7 +32,7 @@ log.level = 0
 journal = Journal(flash, NVS(), b"\x24\x0a\xc4\x00\x00\x01")
 clock = Clock()
 report = Report(journal, clock, "00" * 8, settings["mode"], power.reset_cause())
-got_config = []
+got_config, got_commands = [], []
 beats = 0
 progress = 0
 
@@ -42,7 +42,9 @@ def progressed():
     progress += 1
 
 
-up = uplink.Uplink(settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, progressed, room)
+up = uplink.Uplink(
+    settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, got_commands.append, progressed, room
+)
 
 
 def tip(count):
