@@ -79,7 +79,7 @@ async def main():
     await client.connect("127.0.0.1", port)
     await client.subscribe(("x", "yz"))
     numbers = [await client.publish("t", "hi"), await client.publish("t", b"p" * 200, retain=True)]
-    await client._until(lambda: not client.unacked, "PUBACK")
+    await client.until(lambda: not client.unacked, "PUBACK")
     await asyncio.sleep_ms(100)
     print(numbers)
     await client.disconnect()
@@ -110,7 +110,7 @@ async def main():
     await client.connect("127.0.0.1", port)
     for _ in range(5):
         await client.publish("t", "m")
-    await client._until(lambda: not client.unacked, "PUBACK")
+    await client.until(lambda: not client.unacked, "PUBACK")
     await client.disconnect()
 run(main())
 """
@@ -349,7 +349,7 @@ async def main():
     await asyncio.sleep_ms(200)
     task.cancel()
     await asyncio.sleep_ms(300)
-    print(client._wire._sock, client._wire._raw, client.error.kind)
+    print(client.wire.sock, client.wire.raw, client.error.kind)
 run(main())
 """
     with FakeBroker(script) as broker:

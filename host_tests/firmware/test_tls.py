@@ -20,7 +20,7 @@ CONNECT = """
 import asyncio, gc, sys
 from headwall_node import mqtt
 from headwall_node.mqtt_error import MqttError
-from headwall_node.mqtt_wire import tls_context
+from headwall_node.mqtt_connect import tls_context
 port, ca, name, password = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 with open(ca, "rb") as f:
     ca = f.read()
@@ -32,7 +32,7 @@ async def main():
         await client.connect("127.0.0.1", port, tls_context(ca), name)
         await client.subscribe(["headwall/v1/node1/custody"])
         await client.publish("headwall/v1/node1/tele", bytes(8000))
-        await client._until(lambda: not client.unacked, "PUBACK")
+        await client.until(lambda: not client.unacked, "PUBACK")
         gc.collect()
         print("connected", gc.mem_alloc() < 64000)
     except MqttError as error:

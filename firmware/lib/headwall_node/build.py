@@ -102,7 +102,7 @@ def add_uplink(made):
     from .uplink import Uplink
 
     given = made.given
-    room = Room(given["ca_file"])
+    room = Room(given["ca_file"], given["cert_file"])
     made.uplink = Uplink(
         given,
         made.journal,

@@ -9,25 +9,19 @@ sleep the ESP32's own oscillator may stray by some per cent of the time slept.
 All instants are integer milliseconds since 1970-01-01T00:00:00Z: a 32-bit float could not hold them.
 """
 
-import asyncio
 import os
-import socket
-import struct
 import time
 from binascii import hexlify
 
-from . import BUILD_MS, power
+from . import BUILD_MS
 
-_2100_MS = 4102444800000
+LATEST_MS = 4102444800000  # 2100-01-01: no clock shows more
 _EPOCH_MS = 946684800000 if time.gmtime(0)[0] == 2000 else 0
 _REBASE_MS = 1 << 28  # 3.1 days: ticks differ rightly up to 6.2
 _STALE_MS = 86400000  # after a day without the better source a lesser one may set the clock
 
 #: who may tell the time, the better the higher: a battery-backed chip, the gateway over TLS, NTP
 SOURCES = {"ds3231": 1, "custody": 2, "ntp": 3}
-
-_NTP_TO_UNIX_S = 2208988800  # 1900 to 1970, RFC 5905
-_ERA_S = 4294967296
 
 
 def _system_ms():
@@ -60,7 +54,7 @@ class Clock:
         self.source = None
         self.before_ms = None
         self.on_set = None
-        self._build_ms = build_ms
+        self.build_ms = build_ms
         self.boot_id = hexlify(os.urandom(4)).decode()
         if carried:
             self._resume(carried, slept)
@@ -73,7 +67,7 @@ class Clock:
             self._base = (self._base[0], system - base)
         elif system >= base:
             self.before_ms = system - base
-        if ahead is not None and self._build_ms <= system + ahead < _2100_MS:
+        if ahead is not None and self.build_ms <= system + ahead < LATEST_MS:
             self._set_at = self._base[1] - system + set_at
             self._offset = system + ahead - self._base[1]
             self.source = source
@@ -130,7 +124,7 @@ class Clock:
         """
         up = self.uptime_ms()
         rank = SOURCES[source]
-        if not self._build_ms <= ms < _2100_MS:
+        if not self.build_ms <= ms < LATEST_MS:
             return False
         if self.synced and rank < SOURCES[self.source] and up - self._set_at < _STALE_MS:
             return False
@@ -151,70 +145,10 @@ class Clock:
 
     def best_guess_ms(self, last_ms=None):
         """The latest instant that is certainly past: build time or `last_ms`, the newest time in the journal."""
-        return max(self._build_ms, last_ms or 0)
+        return max(self.build_ms, last_ms or 0)
 
     def bootstrap(self, last_ms=None):
         """Let TLS judge certificates by `best_guess_ms` while the clock is unknown; that is not being synced."""
         guess = self.best_guess_ms(last_ms)
-        if not self.synced and not guess <= _system_ms() < _2100_MS:
+        if not self.synced and not guess <= _system_ms() < LATEST_MS:
             _set_system_ms(guess)
-
-    async def sntp(self, host, port=123, timeout_ms=5000):
-        """Ask one NTP server once and set the clock; returns None, or why it was not set.
-
-        Holds the board awake meanwhile. The name look-up is the port's own and blocks it.
-        """
-        power.hold("ntp")
-        try:
-            return await self._ask(host, port, timeout_ms)
-        except OSError as e:
-            return "NTP server %s:%d cannot be asked: %s" % (host, port, e)
-        finally:
-            power.release("ntp")
-
-    async def _ask(self, host, port, timeout_ms):
-        address = socket.getaddrinfo(host, port)[0][-1]
-        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            sock.setblocking(False)
-            nonce = os.urandom(8)
-            sent = self.uptime_ms()
-            sock.sendto(b"\x23" + bytes(39) + nonce, address)
-            while True:
-                try:
-                    reply = sock.recv(64)
-                except OSError:  # nothing there yet
-                    reply = None
-                now = self.uptime_ms()
-                if reply and reply[24:32] == nonce:
-                    break
-                if now - sent >= timeout_ms:
-                    return "NTP server %s:%d gave no answer in %d ms" % (host, port, timeout_ms)
-                await asyncio.sleep_ms(20)
-        finally:
-            sock.close()
-        ms, fault = ntp_time(reply, self._build_ms)
-        if fault is None and not self.set_utc_ms(ms, "ntp", (sent + now) // 2):
-            fault = "its time is impossible: %d ms" % ms
-        return fault and "NTP server %s:%d refused: %s" % (host, port, fault)
-
-
-def ntp_time(reply, build_ms=BUILD_MS):
-    """(UTC in ms, None) that an SNTP reply tells, or (None, why not). RFC 5905; its seconds start anew in 2036."""
-    if len(reply) < 48:
-        return None, "%d bytes instead of 48" % len(reply)
-    if reply[0] & 7 != 4:
-        return None, "mode %d is no server's reply" % (reply[0] & 7)
-    if reply[1] == 0:
-        return None, "kiss-o'-death"
-    if reply[0] >> 6 == 3 or reply[1] > 15:
-        return None, "it is not synchronised itself"
-    seconds, fraction = struct.unpack(">II", reply[40:48])
-    if seconds == 0 and fraction == 0:
-        return None, "empty time"
-    ms = (seconds - _NTP_TO_UNIX_S) * 1000 + (fraction * 1000 >> 32)
-    if ms < build_ms:
-        ms += _ERA_S * 1000
-    if ms >= _2100_MS:
-        return None, "a time before the build of this program or after 2100"
-    return ms, None

@@ -21,34 +21,33 @@ journal whose id is not the one in NVS, whose uid hash is not this machine's, or
 that is less than a sector older, cannot be told here: the gateway sees an identity conflict.
 """
 
-import os
 import struct
 from array import array
-from binascii import crc32, hexlify
+from binascii import crc32
 from errno import EIO
 from hashlib import sha256
 from time import ticks_ms
 
 from micropython import const
 
+from . import overlay
 from .contract import NAME_CHARS, NULL_REASONS
 
-_SECTOR = const(4096)
-_HEAD = const(48)
-_STEP = const(16)
+SECTOR = const(4096)
+HEAD = const(48)
+STEP = const(16)
 _LARGEST = const(48)
 _HEADER = "<4sBBH8s8sIIIII"  # magic, version, 0, 0, jid, uid hash, generation, first, total, through, newest s
 _MAGIC = b"HWJ\x1a"
 _VERSION = const(1)
-_BLANK = b"\xff" * 16
-_NVS_KEY = "journal"
-_NVS = "<8sI"
+NVS_KEY = "journal"
+NVS = "<8sI"
 
 # kind bits
 _TOTAL = const(1)
 _TIMED = const(2)
 _NULL = const(4)
-_NAME = const(8)
+NAME = const(8)
 _MARKED = const(16)  # taken in maintenance mode
 
 # fields of a cursor
@@ -85,7 +84,7 @@ class Journal:
         self._nvs = nvs
         self._uid = sha256(uid).digest()[:8]
         self._count = partition.ioctl(4, 0)
-        if partition.ioctl(5, 0) != _SECTOR or self._count < 2:
+        if partition.ioctl(5, 0) != SECTOR or self._count < 2:
             raise ValueError("journal partition: needs at least 2 blocks of 4096 bytes")
         self._first = array("I", bytes(4 * self._count))  # first number of each sector, 0: not of this journal
         self._buf = bytearray(_LARGEST)
@@ -97,88 +96,21 @@ class Journal:
         self.started = None
         self.erasing = False  # an erase keeps interrupts waiting for up to 0.4 s
         self.erased_ticks = 0
-        self._mount()
-
-    # -- mounting
-
-    def _mount(self):
-        jid, mark = self._nvs_read()
-        self.started = "blank" if jid is None else self._find(jid)
-        if self.started is None:
-            self._scan_newest()
-            if self.next < mark:
-                self.started = "restored"
-            elif self._first[self._sector] > mark:  # power went between the header and NVS
-                self._nvs_write(self._first[self._sector])
-        if self.started:
-            self._start()
-
-    def _nvs_read(self):
-        raw = bytearray(struct.calcsize(_NVS))
-        try:
-            self._nvs.get_blob(_NVS_KEY, raw)
-        except OSError:  # never written
-            return None, 0
-        return struct.unpack(_NVS, raw)
+        overlay.call("journal_mount", "mount", self)
 
     def _nvs_write(self, mark):
-        self._nvs.set_blob(_NVS_KEY, struct.pack(_NVS, self._jid, mark))
+        """Mirror the journal's id, with the first number of its newest sector."""
+        self._nvs.set_blob(NVS_KEY, struct.pack(NVS, self._jid, mark))
         self._nvs.commit()
 
     def _header(self, sector):
         """The header's fields and CRC, or None."""
         self._part.readblocks(sector, self._buf, 0)
-        salt = crc32(memoryview(self._buf)[: _HEAD - 4])
-        if salt != struct.unpack_from("<I", self._buf, _HEAD - 4)[0]:
+        salt = crc32(memoryview(self._buf)[: HEAD - 4])
+        if salt != struct.unpack_from("<I", self._buf, HEAD - 4)[0]:
             return None
         fields = struct.unpack_from(_HEADER, self._buf)
         return (fields, salt) if fields[0] == _MAGIC and fields[1] == _VERSION else None
-
-    def _find(self, jid):
-        """Fill the index with the sectors of journal `jid`; returns why there is none, or None."""
-        newest, top, why = -1, 0, "nvs"
-        for sector in range(self._count):
-            found = self._header(sector)
-            if not found or found[0][4] != jid:
-                continue
-            if found[0][5] != self._uid:
-                why = "cloned"
-                continue
-            self._first[sector] = found[0][7]
-            if found[0][6] > top:
-                newest, top = sector, found[0][6]
-        if newest < 0:
-            return why
-        self._jid, self._sector, self._generation = jid, newest, top
-        self._forget_strays()
-        return None
-
-    def _forget_strays(self):
-        """Free each sector whose generation is not the one that its place in the ring asks for."""
-        for back in range(self._count):
-            sector = (self._sector - back) % self._count
-            if self._first[sector] and self._header(sector)[0][6] != self._generation - back:
-                self._first[sector] = 0
-
-    def _scan_newest(self):
-        fields, self._salt = self._header(self._sector)
-        self.jid = hexlify(self._jid).decode()
-        self.next, self.total, self.through = fields[7], fields[8], fields[9]
-        self.last_ms = fields[10] * 1000
-        self._names = {}
-        self._end = pos = _HEAD
-        while pos < _SECTOR:
-            size = self._fetch(self._sector, pos, self._salt)
-            if size:
-                self._end = pos + size
-                if self._buf[5] & _NAME:
-                    self._learn(self._names)
-                else:
-                    self._account(self._decode(self._names))
-            elif self._buf[:_STEP] != _BLANK:
-                self._end = pos + _STEP
-            pos += size or _STEP
-        self._refloor()
 
     def _account(self, record):
         self.next = record[0] + 1
@@ -201,16 +133,6 @@ class Journal:
 
     # -- making sectors
 
-    def _start(self):
-        """Begin a new journal. NVS is told last: cut short before that, the next mount begins anew."""
-        self._jid = os.urandom(8)
-        self.jid = hexlify(self._jid).decode()
-        self.next, self.total, self.through, self.last_ms = 1, 0, 0, 0
-        self._first = array("I", bytes(4 * self._count))
-        self._sector, self._generation = self._count - 1, 0
-        self._open_next()
-        self._refloor()
-
     def _make(self, sector, generation):
         """Erase a sector and give it a header; OSError if flash does not hold it."""
         self.erasing = True
@@ -230,7 +152,7 @@ class Journal:
         self._sector, self._generation, self._salt = sector, generation, salt
         self._first[sector] = self.next
         self._names = {}
-        self._end = _HEAD
+        self._end = HEAD
 
     def _open_next(self):
         """Go on in the next sector, or the one after where flash is worn out."""
@@ -247,7 +169,7 @@ class Journal:
 
     def _retire(self, sector):
         """Give up the oldest sector: the floor moves, and what custody had not reached is counted as lost."""
-        self._part.writeblocks(sector, bytes(_HEAD), 0)
+        self._part.writeblocks(sector, bytes(HEAD), 0)
         self._first[sector] = 0
         kept = self._first[self._after(sector)]
         self.lost += max(0, kept - max(self.floor, self.through + 1))
@@ -292,12 +214,12 @@ class Journal:
         name = stream.encode()
         size = _round(12 + len(body))
         define = 0 if name in self._names else _round(12 + len(name))
-        if self._end + define + size > _SECTOR:
+        if self._end + define + size > SECTOR:
             self._open_next()
             define = _round(12 + len(name))
         number = self._names.get(name, len(self._names) // 2)
         if define:
-            self._put(0, define, _NAME, number, len(name), name)
+            self._put(0, define, NAME, number, len(name), name)
         self._put(define, size, kind, number, aux, body)
         pos = self._end
         self._end = pos + define + size  # first: a program that fails must not have its slot used again
@@ -372,7 +294,7 @@ class Journal:
         sector = self._sector
         while not self._first[sector] or self._first[sector] > seq:
             sector = (sector - 1) % self._count
-        cursor = [seq, sector, _HEAD, {}, self._header(sector)[1], 0]
+        cursor = [seq, sector, HEAD, {}, self._header(sector)[1], 0]
         self._cursors[self._turn] = cursor
         self._turn ^= 1
         return cursor
@@ -382,17 +304,17 @@ class Journal:
         seq, sector = cursor[_SEQ], cursor[_AT]
         if sector != self._sector and seq >= self._first[self._after(sector)]:
             sector = self._after(sector)
-            cursor[_AT], cursor[_POS], cursor[_NAMES] = sector, _HEAD, {}
+            cursor[_AT], cursor[_POS], cursor[_NAMES] = sector, HEAD, {}
             cursor[_SALT] = self._header(sector)[1]
         cursor[_SEQ] = seq + 1
         cursor[_BACK] = cursor[_POS]
-        end = self._end if sector == self._sector else _SECTOR
+        end = self._end if sector == self._sector else SECTOR
         while cursor[_POS] < end:
             size = self._fetch(sector, cursor[_POS], cursor[_SALT])
             if not size:
-                cursor[_POS] += _STEP
+                cursor[_POS] += STEP
                 continue
-            if self._buf[5] & _NAME:
+            if self._buf[5] & NAME:
                 self._learn(cursor[_NAMES])
             else:
                 found = struct.unpack_from("<I", self._buf, 8)[0]
@@ -407,11 +329,11 @@ class Journal:
     def _fetch(self, sector, pos, salt):
         """Read the record at `pos` into the buffer; its size, or 0 if there is no valid one."""
         buf = self._buf
-        room = min(_LARGEST, _SECTOR - pos)
+        room = min(_LARGEST, SECTOR - pos)
         view = memoryview(buf)[:room]
         self._part.readblocks(sector, view, pos)
         size = buf[4]
-        if size > room or size < _STEP or size % _STEP:
+        if size > room or size < STEP or size % STEP:
             return 0
         return size if crc32(view[4:size], salt) == struct.unpack_from("<I", buf)[0] else 0
 
@@ -447,4 +369,4 @@ class Journal:
 
 
 def _round(size):
-    return (size + _STEP - 1) // _STEP * _STEP
+    return (size + STEP - 1) // STEP * STEP

@@ -9,7 +9,8 @@ long. A PUBACK is the broker's word alone; whether a reading is safe is told by 
 import asyncio
 from time import ticks_add, ticks_diff, ticks_ms
 
-from .mqtt_error import MqttError, explain, refusal
+from . import overlay
+from .mqtt_error import MqttError
 from .mqtt_parser import Parser
 from .mqtt_wire import Wire
 
@@ -35,31 +36,31 @@ class Client:
         rx=None,  # a bytearray for what comes in: the largest message that can be received
         window=4,
     ):
-        self._client_id = client_id
-        self._username = username
-        self._password = password
-        self._keepalive_s = keepalive_s
+        self.client_id = client_id
+        self.username = username
+        self.password = password
+        self.keepalive_s = keepalive_s
         self._timeout_ms = timeout_ms
         self._connect_ms = connect_ms or timeout_ms
         self._window = window
         self.error = MqttError("closed", "not connected yet")
         self.unacked = {}
         self.on_message = self.on_change = self.on_ping = None
-        self._wire = Wire()
+        self.wire = Wire()
         self._parser = Parser(bytearray(1024) if rx is None else rx, self._handle)
-        self._lock = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self._changed = asyncio.Event()
         self._kick = asyncio.Event()
         self._reader = self._keeper = self._writer = None
-        self._where = ""
+        self.where = ""
         self._packet_id = 0
         self._reset()
 
     def _reset(self):
         self._half = None  # the tick at which a packet that has begun is overdue
         self._ping = None  # the tick at which the answer to a ping is overdue
-        self._connack = None  # its reason
-        self._suback = None  # (packet id, codes) of the last SUBACK
+        self.connack = None  # its reason
+        self.suback = None  # (packet id, codes) of the last SUBACK
         self._acks = []  # packet ids that we owe the broker a PUBACK for
         self.unacked.clear()
         self._parser.reset()
@@ -74,12 +75,13 @@ class Client:
         """
         self.close()
         self._reset()
-        self._where = "%s:%d" % (host, port)
+        self.where = "%s:%d" % (host, port)
         try:
-            await asyncio.wait_for_ms(self._open(host, port, tls, server_hostname or host, will), self._connect_ms)
+            opening = overlay.call("mqtt_connect", "open", self, host, port, tls, server_hostname or host, will)
+            await asyncio.wait_for_ms(opening, self._connect_ms)
         except Exception as error:
             self.close()
-            raise explain(error, self._where)
+            raise self._explain(error)
         except BaseException:  # cancelled
             self.close()
             raise
@@ -88,37 +90,12 @@ class Client:
         self._reader = asyncio.create_task(self._guard(self._read()))
         self._keeper = asyncio.create_task(self._guard(self._keep()))
 
-    async def _open(self, host, port, tls, name, will):
-        await self._wire.open(host, port, tls, name)
-        await self._wire.write(self._connect_packet(will))
-        while self._connack is None:
-            await self._read_once()
-        if self._connack:
-            raise refusal(self._connack, self._where)
-
-    def _connect_packet(self, will):
-        flags = 0x02  # clean session
-        fields = [self._client_id]
-        if will:
-            flags |= 0x2C  # will, at QoS 1, retained
-            fields += will
-        if self._username is not None:
-            flags |= 0x80
-            fields.append(self._username)
-        if self._password is not None:
-            flags |= 0x40
-            fields.append(self._password)
-        body = b"\x00\x04MQTT\x04" + bytes((flags,)) + _number(self._keepalive_s)
-        for field in fields:
-            body += _field(field)
-        return _head(0x10, len(body)) + body
-
     async def disconnect(self):
         """Say good-bye, so that the broker does not send the last will, and close."""
         try:
             if self.error is None:
-                async with self._lock:
-                    await self._send(b"\xe0\x00")
+                async with self.lock:
+                    await self.send(b"\xe0\x00")
         except MqttError:
             pass  # it is going anyway; the broker sends the will
         finally:
@@ -128,6 +105,15 @@ class Client:
         """Close at once, without a word; the broker will send the last will. Never raises."""
         self._fail(MqttError("closed", "closed by the node"))
 
+    def _explain(self, error):
+        """The MqttError that says what any exception means."""
+        if isinstance(error, MqttError):
+            return error
+        try:
+            return overlay.call("mqtt_reason", "explain", error, self.where)
+        except MemoryError as none_left:
+            return MqttError("no_memory", "%s: %s" % (self.where, none_left))
+
     def _fail(self, error):
         if self.error is None:
             self.error = error
@@ -136,7 +122,7 @@ class Client:
             if task is not None and task is not current:
                 task.cancel()
         self._reader = self._keeper = self._writer = None
-        self._wire.close()
+        self.wire.close()
         self._pinged(None)
         self._change()
 
@@ -149,30 +135,21 @@ class Client:
         connection ends first.
         """
         payload = _bytes(payload)
-        async with self._lock:
-            await self._until(lambda: len(self.unacked) < self._window, "PUBACK")
-            packet_id = self._next_id()
+        async with self.lock:
+            await self.until(lambda: len(self.unacked) < self._window, "PUBACK")
+            packet_id = self.next_id()
             # Entered first: the answer may come before _send() returns here.
             self.unacked[packet_id] = ticks_add(ticks_ms(), 2 * self._timeout_ms)
-            body = _field(topic) + _number(packet_id)
-            await self._send(_head(0x33 if retain else 0x32, len(body) + len(payload)) + body, payload)
+            body = field(topic) + number(packet_id)
+            await self.send(head(0x33 if retain else 0x32, len(body) + len(payload)) + body, payload)
             self._kick.set()
         return packet_id
 
-    async def subscribe(self, topics):
+    def subscribe(self, topics):
         """Subscribe to topics at QoS 1 and wait for the SUBACK; an MqttError "refused" names one not granted."""
-        async with self._lock:
-            packet_id = self._next_id()
-            body = _number(packet_id)
-            for topic in topics:
-                body += _field(topic) + b"\x01"
-            await self._send(_head(0x82, len(body)) + body)
-        await self._until(lambda: self._suback and self._suback[0] == packet_id, "SUBACK")
-        for topic, code in zip(topics, self._suback[1]):
-            if code & 0x80:
-                raise MqttError("refused", "%s refused the subscription to %s" % (self._where, topic))
+        return overlay.call("mqtt_connect", "subscribe", self, topics)
 
-    async def _until(self, done, what):
+    async def until(self, done, what):
         """Wait until done(); the connection fails when that takes longer than the timeout."""
         deadline = ticks_add(ticks_ms(), self._timeout_ms)
         while True:
@@ -182,7 +159,7 @@ class Client:
                 return
             left = ticks_diff(deadline, ticks_ms())
             if left <= 0:
-                self._fail(MqttError("timeout", "%s sent no %s in time" % (self._where, what)))
+                self._fail(MqttError("timeout", "%s sent no %s in time" % (self.where, what)))
                 continue
             self._changed.clear()
             try:
@@ -190,20 +167,20 @@ class Client:
             except asyncio.TimeoutError:
                 pass
 
-    def _next_id(self):
+    def next_id(self):
         while True:
             self._packet_id = self._packet_id % 0xFFFF + 1
             if self._packet_id not in self.unacked:
                 return self._packet_id
 
-    async def _send(self, head, payload=b""):
+    async def send(self, head, payload=b""):
         """Write one packet, holding the lock. Whatever goes wrong ends the connection: a packet must be whole."""
         if self.error is not None:
             raise self.error
         try:
             await asyncio.wait_for_ms(self._write(head, payload), self._timeout_ms)
         except Exception as error:
-            self._fail(explain(error, self._where))
+            self._fail(self._explain(error))
             raise self.error
         except BaseException:
             self._fail(MqttError("closed", "the node stopped while it sent"))
@@ -213,8 +190,8 @@ class Client:
     async def _write(self, head, payload):
         self._writer = asyncio.current_task()
         try:
-            await self._wire.write(head)
-            await self._wire.write(payload)
+            await self.wire.write(head)
+            await self.wire.write(payload)
         except asyncio.CancelledError:
             if self.error is not None:  # _fail() cancelled this task, not our caller
                 raise self.error
@@ -229,20 +206,20 @@ class Client:
         try:
             await work
         except Exception as error:
-            self._fail(explain(error, self._where))
+            self._fail(self._explain(error))
 
     async def _read(self):
         while True:
             while self._acks:
-                async with self._lock:
-                    await self._send(b"\x40\x02" + _number(self._acks.pop(0)))
+                async with self.lock:
+                    await self.send(b"\x40\x02" + number(self._acks.pop(0)))
             self._change()
-            await self._read_once()
+            await self.read_once()
 
-    async def _read_once(self):
-        count = await self._wire.read_into(self._parser.room())
+    async def read_once(self):
+        count = await self.wire.read_into(self._parser.room())
         if not count:
-            raise MqttError("closed", "%s closed the connection" % self._where)
+            raise MqttError("closed", "%s closed the connection" % self.where)
         packets = self._parser.fed(count)
         if not self._parser.within():
             self._half = None
@@ -260,13 +237,13 @@ class Client:
         elif kind == 0x40 and packet_id and not body:
             self.unacked.pop(packet_id, None)
         elif kind == 0x90 and body:
-            self._suback = (packet_id, body)
+            self.suback = (packet_id, body)
         elif kind == 0xD0 and not packet_id:
             self._pinged(None)
-        elif kind == 0x20 and self._connack is None:
-            self._connack = packet_id & 0xFF
+        elif kind == 0x20 and self.connack is None:
+            self.connack = packet_id & 0xFF
         else:
-            raise MqttError("protocol", "%s sent an unexpected packet of type 0x%02x" % (self._where, kind))
+            raise MqttError("protocol", "%s sent an unexpected packet of type 0x%02x" % (self.where, kind))
 
     def _change(self):
         self._changed.set()
@@ -279,14 +256,14 @@ class Client:
         """Ping when nothing was sent for a while, and end the connection when the broker owes an answer too long."""
         while True:
             now = ticks_ms()
-            wait = ticks_diff(ticks_add(self._sent_at, self._keepalive_s * 750), now)
+            wait = ticks_diff(ticks_add(self._sent_at, self.keepalive_s * 750), now)
             if self._ping is None and wait <= 0:
                 await self._send_ping()
                 continue
             for due, what in self._debts():
                 left = ticks_diff(due, now)
                 if left <= 0:
-                    raise MqttError("timeout", "%s %s in time" % (self._where, what))
+                    raise MqttError("timeout", "%s %s in time" % (self.where, what))
                 wait = min(wait, left) if wait > 0 else left
             self._kick.clear()
             try:
@@ -304,9 +281,9 @@ class Client:
         return debts
 
     async def _send_ping(self):
-        async with self._lock:
+        async with self.lock:
             self._pinged(ticks_add(ticks_ms(), self._timeout_ms))
-            await self._send(b"\xc0\x00")
+            await self.send(b"\xc0\x00")
 
     def _pinged(self, due):
         """A ping is out until `due`; None: it has been answered, or the connection is gone."""
@@ -320,17 +297,17 @@ def _bytes(text):
     return text.encode() if isinstance(text, str) else text
 
 
-def _number(value):
+def number(value):
     return bytes((value >> 8, value & 0xFF))
 
 
-def _field(text):
+def field(text):
     """A length and the bytes (1.5.3)."""
     data = _bytes(text)
-    return _number(len(data)) + data
+    return number(len(data)) + data
 
 
-def _head(first, length):
+def head(first, length):
     """The fixed header (2.2)."""
     head = bytearray((first,))
     while True:
