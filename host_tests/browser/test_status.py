@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from headwall.downlink import commands, configs
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.web.app import create_app
@@ -192,3 +193,50 @@ def test_port_in_use_is_said_with_the_setting(ledger: Ledger) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(WebServerError, match=r"web\.port"):
             WebServer(app, "127.0.0.1", port).start()
+
+
+def _send_down(ledger: Ledger, said: dict[str, object]) -> None:
+    """Configuration 1 and an update to 0.2.0 for gauge-a, which then says a state."""
+    payload = b'{"node":"gauge-a","version":1}'
+    now_us = CROSSING_US
+    with ledger.begin() as conn:
+        configs.add(conn, "gauge-a", 1, payload, "Sam", now_us)
+        fields = {"bundle": "0" * 16, "size": 4096, "version": "0.2.0"}
+        commands.queue(conn, "gauge-a", "update", fields, by="Sam", until_us=now_us + HOUR_US, now_us=now_us)
+        body = {"config_refused": configs.config_hash(payload), **said}
+        row = {"status": "online", "body": body, "received_us": now_us}
+        conn.execute(schema.node_states.insert().values(node="gauge-a", **row))
+
+
+def test_page_says_at_its_top_what_a_board_refused_and_why(ledger: Ledger, client: httpx.Client) -> None:
+    update = {"bundle": "0" * 16, "version": "0.2.0", "state": "rolled_back", "why": "no custody in 3 starts"}
+    _send_down(ledger, {"config_error": "report_s is 1 <b>", "update": update})
+    text = client.get("/").text
+    alarm = text[text.index('id="alarms"') : text.index('id="duties"')]
+    assert "it refused configuration 1: report_s is 1 &lt;b&gt;" in alarm
+    assert "its update to 0.2.0 was rolled back: no custody in 3 starts" in alarm
+    board = text[text.index('id="boards"') :]
+    assert "configuration 1 refused" in board
+    assert "update to 0.2.0 rolled back" in board
+    said = client.get("/api/status").json()["boards"]
+    (shown,) = (each for each in said if each["node"] == "gauge-a")
+    assert (shown["config"]["state"], shown["update"]["state"]) == ("refused", "rolled_back")
+
+
+def test_page_alarms_nobody_over_what_is_on_its_way(ledger: Ledger, client: httpx.Client) -> None:
+    _send_down(ledger, {"config_refused": "another", "update": {"bundle": "0" * 16, "state": "loading"}})
+    text = client.get("/").text
+    assert "it refused" not in text
+    assert "configuration 1 pending" in text
+    assert "update to 0.2.0 loading (0 %)" in text
+
+
+@pytest.mark.parametrize(
+    ("left_s", "after_us", "shown"), [(3600, HOUR_US - 1, True), (3600, HOUR_US, False), (0, 1, False)]
+)
+def test_board_is_in_maintenance_as_long_as_it_said(ledger: Ledger, left_s: int, after_us: int, shown: bool) -> None:
+    with ledger.begin() as conn:
+        row = {"status": "online", "body": {"maintenance": left_s}, "received_us": CROSSING_US}
+        conn.execute(schema.node_states.insert().values(node="gauge-a", **row))
+    boards = status_at(ledger, CROSSING_US + after_us).boards
+    assert next(board for board in boards if board.node == "gauge-a").in_maintenance is shown
