@@ -170,3 +170,15 @@ def test_no_target_must_fit_the_digits() -> None:
     given = {"kind": "maxbotix", "tx": 17, "rx": 16, "unit": "cm", "digits": 3}
     said = run(script + f"say(check.sensor_faults('', {given}, {{}}, {{}}))")
     assert said == [["no_target has more digits than digits says"]]
+
+
+@pytest.mark.parametrize(
+    ("stream", "fits"), [("air.temperature", True), ("air.humidity", False), ("tank.temperature", False)]
+)
+def test_the_temperature_must_come_from_a_sensor_of_the_same_board(stream: str, fits: bool) -> None:
+    ranger = {"kind": "maxbotix", "tx": 17, "rx": 16, "sound": "node", "temperature_from": stream}
+    air = {"kind": "bme280", "name": "air", "sda": 21, "scl": 22}
+    given = {"node": "n", "broker_host": "b", "sensors": [ranger, air]}
+    script = f"from headwall_node import config\nfrom driver_bench import say\nsay(config.validate({given}))"
+    wanted = [] if fits else [f"sensors[0].temperature_from: no sensor here has a stream {stream}"]
+    assert run(script) == [wanted]
