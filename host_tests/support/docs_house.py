@@ -52,8 +52,11 @@ class DocsHouse:
         (folder / ".venv").symlink_to(sys.prefix)
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         self._environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+        #: ports in the settings for practice → what they are here
+        self._practice_ports: dict[str, str] = {}
         #: what the pages print → what it is here
         self._here: dict[str, str] = {}
+        self._staying: list[subprocess.Popen[str]] = []
         self._secrets = dict.fromkeys(("mqtt-password", "smtp-password", "influx-token", "ca.pem"), "none")
         self._copy_examples(folder)
 
@@ -79,6 +82,10 @@ class DocsHouse:
             pack = (EXAMPLES / "pack.json").read_bytes()
             message = Message("headwall/v1/gauge-a/event", pack, at.clock.now_us())
             Intake(at.ledger, empty, at.settings.ingest, at.clock).store([message])
+
+    def practise(self) -> None:
+        """Broker and page of the installer's practice get ports of their own here."""
+        self._practice_ports = {"8883": str(free_port()), "8080": str(free_port())}
 
     @contextmanager
     def parts(self) -> Iterator[None]:
@@ -115,6 +122,45 @@ class DocsHouse:
         self._settle()
 
     # --- commands ---
+
+    def stay(self, command: str, until: str) -> subprocess.CompletedProcess[str]:
+        """Start a command that the reader leaves running in a terminal of its own; close() ends it.
+
+        Args:
+            until: what it says once it runs.
+
+        Returns:
+            what it said until then; exit code 0 if it runs.
+        """
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec {command}"],
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._staying.append(process)
+        late = threading.Timer(_TIMEOUT_S, process.kill)
+        late.start()
+        said = ""
+        assert process.stdout is not None
+        for line in process.stdout:
+            said += line
+            if until in line:
+                late.cancel()
+                threading.Thread(target=process.stdout.read, daemon=True).start()  # so that it is never held up
+                return subprocess.CompletedProcess(command, 0, self._as_printed(said))
+        late.cancel()
+        return subprocess.CompletedProcess(command, process.wait() or 1, self._as_printed(said))
+
+    def close(self) -> None:
+        """End what stays, the last first."""
+        while self._staying:
+            process = self._staying.pop()
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
 
     def run(self, command: str, until: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command as a reader would.
@@ -161,6 +207,13 @@ class DocsHouse:
             config.write_text(text)
             for name, secret in self._secrets.items():
                 (config.parent / name).write_text(secret)
+        for name in ("mosquitto.conf", "headwall.toml", "config.json"):
+            copied = self.folder / "practice" / name
+            if copied.is_file():
+                text = copied.read_text()
+                for printed, here in self._practice_ports.items():
+                    text = text.replace(printed, here)
+                copied.write_text(text)
 
     def _as_printed(self, said: str) -> str:
         for printed, here in self._here.items():

@@ -354,11 +354,13 @@ def test_config_shows_what_it_changes_without_secrets(bench: Bench, deployed: Pa
     assert told(*words)["changes"] == []
 
 
-def test_config_takes_the_node_from_the_board(bench: Bench, deployed: Path, tmp_path: Path) -> None:
+def test_config_keeps_what_the_board_was_provisioned_with(bench: Bench, deployed: Path, tmp_path: Path) -> None:
     shared = {key: value for key, value in _GOOD.items() if key != "node"}
-    board = bench.board(like=deployed, files={"config.json": b'{"node": "gauge-b"}'})
+    there = b'{"node": "gauge-b", "cert_file": "node.der"}'
+    board = bench.board(like=deployed, files={"config.json": there})
     assert told("config", _write(tmp_path / "c.json", shared), "--port", board.device)["node"] == "gauge-b"
-    assert json.loads(mpremote_says(board.device, "exec", "print(open('/config.json').read())"))["node"] == "gauge-b"
+    now = json.loads(mpremote_says(board.device, "exec", "print(open('/config.json').read())"))
+    assert (now["node"], now["cert_file"]) == ("gauge-b", "node.der")
 
 
 def test_config_that_is_wrong_with_the_boards_secrets_is_refused_by_the_board(
@@ -480,15 +482,15 @@ def test_list_tells_what_answers(bench: Bench, deployed: Path) -> None:
 
 def test_backup_copies_files_and_journal_but_no_secrets(bench: Bench, deployed: Path, tmp_path: Path) -> None:
     given = {**_GOOD, "wifi": [{"ssid": "works", "password": _WIFI_KEY}]}
-    files = {"config.json": json.dumps(given).encode(), "secrets.json": json.dumps({"password": _SECRET}).encode()}
-    board = bench.board(like=deployed, files=files)
+    secrets = {"secrets.json": json.dumps({"password": _SECRET}).encode(), "node.key.der": _SECRET.encode()}
+    board = bench.board(like=deployed, files={"config.json": json.dumps(given).encode(), **secrets})
     says(board, "gauge-a starts after")
     wait_for(lambda: board.taken() > 0, "a record in the journal")
     said = told("backup", str(tmp_path / "kept"), "--port", board.device)
     folder = Path(said["folder"])
     copied = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert not any(secret.encode() in data for data in copied.values() for secret in (_SECRET, _WIFI_KEY))
-    assert "secrets.json" in said["left_out"] and "passwords in config.json" in said["left_out"]
+    assert {"secrets.json", "node.key.der", "passwords in config.json"} <= set(said["left_out"])
     assert json.loads(copied["config.json"])["wifi"] == [{"ssid": "works", "password": "(secret)"}]
     assert copied["main.py"] == (FIRMWARE / "main.py").read_bytes()
     flash = (board.folder / "flash.bin").read_bytes()

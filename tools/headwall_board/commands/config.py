@@ -18,6 +18,8 @@ from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOptio
 from headwall_board.node_config import CONFIG
 from headwall_board.session import Session
 
+#: keys that provision puts there
+_PROVISIONED = ("node", "cert_file")
 _CANDIDATE = "/config.json.bench"
 
 
@@ -43,7 +45,7 @@ def config(
 ) -> None:
     """Check a configuration by the board's own rules, show what it changes, put it on the board by cable.
 
-    A FILE without `node` gets that of the board, so that one file can serve several. What the gateway has sent to a
+    A FILE without `node` gets what the board was provisioned with, so that one file can serve several. What the gateway has sent to a
     board takes the place of what came by cable as soon as it connects: such a board gets its configuration by --mqtt.
     """
     if mqtt is not None:
@@ -78,7 +80,7 @@ def config(
 def _for_board(given: dict[str, Any], there: dict[str, Any], file: Path) -> dict[str, Any]:
     """The configuration for this very board."""
     if "node" in given or "node" in there:
-        return {"node": there.get("node"), **given}
+        return {**{key: there[key] for key in _PROVISIONED if key in there}, **given}
     raise InputError(f'{file} names no node and neither does the board: add "node", or run headwall board provision')
 
 

@@ -36,7 +36,6 @@ def simulate(
     wired: Annotated[
         Path | None, typer.Option("--wired", help="devices on its buses, JSON: see docs/contributor.md")
     ] = None,
-    tip_after: Annotated[float, typer.Option("--tip-after", help="seconds until the first tip")] = 60,
 ) -> None:
     """A simulated board: real MicroPython, its flash in a file, on a port that tools open like a real board's.
 
@@ -44,7 +43,7 @@ def simulate(
     and Enter for its button and its supply; Ctrl-C ends it. What is on its flash is there the next time.
     """
     try:
-        _simulate(folder, mac, flash_kib, _devices(wired), tip_pin, tip_every, tip_after)
+        _simulate(folder, mac, flash_kib, _devices(wired), tip_pin, tip_every)
     except BoardError as error:
         raise InputError(str(error)) from error
 
@@ -56,10 +55,9 @@ def _simulate(
     devices: list[Wired],
     tip_pin: int,
     tip_every: float,
-    tip_after: float,
 ) -> None:
     start_us = SystemClock().now_us()
-    tips = _tips(start_us, tip_every, tip_after)
+    tips = _tips(start_us, tip_every)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with Supervisor(folder, start_us=start_us, firmware=find_firmware(), jumps=False, stall_s=1e9) as sim:
@@ -99,12 +97,11 @@ def _devices(file: Path | None) -> list[Wired]:
         raise InputError(f"{file}: no list of devices ({error})") from error
 
 
-def _tips(start_us: int, every_s: float, after_s: float) -> list[int]:
+def _tips(start_us: int, every_s: float) -> list[int]:
     """A day of tips at an even pace."""
     if every_s <= 0:
         return []
-    first_us = start_us + int(after_s * 1e6)
-    return [first_us + int(n * every_s * 1e6) for n in range(int(_DAY_S / every_s))]
+    return [start_us + int(n * every_s * 1e6) for n in range(1, int(_DAY_S / every_s))]
 
 
 def _edges(tip_us: int, pin: int) -> tuple[Edge, Edge]:
