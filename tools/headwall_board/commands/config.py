@@ -45,8 +45,8 @@ def config(
 ) -> None:
     """Check a configuration by the board's own rules, show what it changes, put it on the board by cable.
 
-    A FILE without `node` gets what the board was provisioned with, so that one file can serve several. What the gateway has sent to a
-    board takes the place of what came by cable as soon as it connects: such a board gets its configuration by --mqtt.
+    What the board was provisioned with stays if FILE does not name it, so that one file can serve several. What the
+    gateway has sent takes the place of what came by cable as soon as the board connects: then use --mqtt.
     """
     if mqtt is not None:
         send(mqtt, file, by, dry_run=dry_run, as_json=as_json, config=gateway)
