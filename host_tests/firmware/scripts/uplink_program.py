@@ -32,7 +32,7 @@ log.level = 0
 journal = Journal(flash, NVS(), b"\x24\x0a\xc4\x00\x00\x01")
 clock = Clock()
 report = Report(journal, clock, "00" * 8, settings["mode"], power.reset_cause())
-got_config, got_commands = [], []
+got_config = []
 beats = 0
 progress = 0
 
@@ -42,8 +42,17 @@ def progressed():
     progress += 1
 
 
+def commanded(told):
+    """The node's part: it knows one command."""
+    if told.get("do") == "state":
+        report.again()
+        up.changed.set()
+    else:
+        say("command", told.get("do"))
+
+
 up = uplink.Uplink(
-    settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, got_commands.append, progressed, room
+    settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, commanded, progressed, room
 )
 
 
