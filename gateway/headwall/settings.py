@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -100,13 +100,38 @@ class Settings(_Section):
     clock: str = "system"  # or "simulation:SOCKET", for the demo and tests
 
 
+class StationMqttSettings(_Section):
+    """The way of a station to the broker, under its node's account."""
+
+    host: str
+    port: int = Field(default=8883, gt=0, lt=65536)
+    username: str | None = None
+    password: SecretStr | None = None
+    password_file: Path | None = None
+    ca_file: Path | None = None  # None: the system's trust store
+    tls: bool = True
+
+
+class StationSettings(_Section):
+    """The whole of station.toml. Paths in it are relative to the file."""
+
+    node: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")
+    mac: str = Field(pattern=r"^[0-9a-f]{12}$")
+    name: str = Field(default="air", pattern=r"^[a-z0-9][a-z0-9_]{0,15}$")
+    address: int = Field(default=0x77, ge=0x76, le=0x77)
+    period_s: int = Field(default=300, ge=10, le=86400)
+    store: Path
+    mqtt: StationMqttSettings
+
+
+_File = TypeVar("_File", Settings, StationSettings)
 #: section and key → the key that a file of that name fills in
 _SECRET_FILES = {
     ("mqtt", "password_file"): "password",
     ("influx", "token_file"): "token",
     ("smtp", "password_file"): "password",
 }
-_PATHS = {("registry",), ("mqtt", "ca_file"), ("smtp", "ca_file"), *_SECRET_FILES}
+_PATHS = {("registry",), ("store",), ("mqtt", "ca_file"), ("smtp", "ca_file"), *_SECRET_FILES}
 _SQLITE = "sqlite:///"
 
 
@@ -119,14 +144,27 @@ def load_settings(path: Path) -> Settings:
         ConfigurationError: names every fault, each with its key.
     """
     raw = _read_toml(path)
+    _place_ledger(raw, path.resolve().parent)
+    return _validated(raw, path, Settings)
+
+
+def load_station_settings(path: Path) -> StationSettings:
+    """Read and validate the settings file of a station, as `load_settings` does.
+
+    Raises:
+        ConfigurationError: names every fault, each with its key.
+    """
+    return _validated(_read_toml(path), path, StationSettings)
+
+
+def _validated(raw: dict[str, Any], path: Path, kind: type[_File]) -> _File:
     faults: list[str] = []
     for keys in sorted(_PATHS):
         _make_absolute(raw, keys, path.resolve().parent)
     for keys, target in _SECRET_FILES.items():
         _read_secret(raw, keys, target, faults)
-    _place_ledger(raw, path.resolve().parent)
     try:
-        settings = Settings.model_validate(raw)
+        settings = kind.model_validate(raw)
     except ValidationError as error:
         faults += [_fault(detail) for detail in error.errors()]
         raise ConfigurationError(str(path), faults) from None
@@ -189,12 +227,10 @@ def _place_ledger(raw: dict[str, Any], folder: Path) -> None:
         ledger["url"] = _SQLITE + str(folder / url.removeprefix(_SQLITE))
 
 
-def _missing_files(settings: Settings) -> list[str]:
-    named = {
-        "registry": settings.registry,
-        "mqtt.ca_file": settings.mqtt.ca_file,
-        "smtp.ca_file": settings.smtp.ca_file,
-    }
+def _missing_files(settings: Settings | StationSettings) -> list[str]:
+    named: dict[str, Path | None] = {"mqtt.ca_file": settings.mqtt.ca_file}
+    if isinstance(settings, Settings):
+        named = {"registry": settings.registry, **named, "smtp.ca_file": settings.smtp.ca_file}
     return [f"{key}: there is no file {file}" for key, file in named.items() if file is not None and not file.is_file()]
 
 

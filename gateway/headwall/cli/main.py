@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "maintenance": Command("maintenance", "Keep a node's readings out of every judgement for a while."),
     "node": Command("node", "Boards: how they are, accepting them, and what goes down to them."),
     "board": Command("board", "Boards on the bench: flash, deploy, provision, test, calibrate."),
+    "station": Command("station", "Read a BME280 at this machine and publish it as a node."),
     "certs": Command("certs", "Certificates, access list and passwords for the broker."),
     "calibration": Command("calibration", "What was measured of sensors, and when."),
     "mail": Command("mail", "Mails that failed, and trying them again."),
