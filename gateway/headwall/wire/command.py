@@ -65,7 +65,7 @@ def check_command(do: str, fields: Mapping[str, Any]) -> None:
 
 
 def command_message(*, id: str, do: str, until_us: int, fields: Mapping[str, Any]) -> bytes:
-    """The payload for topic kind "command"; a node that knows the time ignores it after `until_us`."""
+    """The payload for topic kind "command"; a node that knows the time refuses it after `until_us`."""
     head = {"v": contract()["version"], "id": id, "do": do, "until": until_us // 1000}
     return msgspec.json.encode({**head, **fields})
 
