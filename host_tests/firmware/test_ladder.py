@@ -199,3 +199,47 @@ def test_settings_that_cannot_work_are_refused_with_the_reason(settings: str, pa
         """
     )
     assert part in said
+
+
+def test_no_way_to_fill_the_ladder_is_forgotten() -> None:
+    """Against every order of media that the voltages allow, for 3,000 ladders of 5 points drawn at random."""
+    said = run(
+        """
+        from driver_bench import *
+        from headwall_node.sensors.ladder import interface
+        import random
+        random.seed(7)
+
+        def orders(media, last=0):
+            if not media:
+                return [[]]
+            found = []
+            for medium in range(last, 4):
+                if media[0] >> medium & 1:
+                    found += [[medium] + rest for rest in orders(media[1:], medium)]
+            return found
+
+        told = {}
+        for _ in range(3000):
+            media = [random.choice((1, 1, 2, 2, 4, 8, 5, 15)) for _ in range(5)]
+            media = sorted(media) if random.randint(0, 3) else media
+            ways = orders(media)
+            for which, under in (("sludge", 0), ("scum", 1), ("surface", 2)):
+                least, most, reason = interface(media, which, 5)
+                heights = [sum([1 for medium in way if medium <= under]) for way in ways]
+                if not ways:
+                    assert reason == "disagree", media
+                elif reason is None:
+                    assert (least, most) == (min(heights), max(heights)), (media, which)
+                    assert 0 < least and most < 5
+                    assert which != "scum" or all([2 in way for way in ways])
+                elif reason == "no_layer":
+                    assert not any([(2 if which == "scum" else 0) in way for way in ways]), (media, which)
+                elif reason == "out_of_range":
+                    assert max(heights) == 0 or min(heights) == 5, (media, which)
+                told[reason] = told.get(reason, 0) + 1
+        say(sorted([str(reason) for reason in told]))
+        say(min(told.values()) > 20)
+        """
+    )
+    assert said == [["None", "disagree", "low_confidence", "no_layer", "out_of_range"], True]

@@ -20,5 +20,5 @@ def faults(sensor):
     """Faults between keys."""
     rom = sensor["rom"].lower()
     if rom and (len(rom) != 16 or any(c not in "0123456789abcdef" for c in rom) or rom[:2] != "28"):
-        return ["rom %s must be 16 hex digits that begin with 28, as the selftest lists them" % sensor["rom"]]
+        return ["rom %s must be 16 hex digits that begin with 28, as the console lists them" % sensor["rom"]]
     return []
