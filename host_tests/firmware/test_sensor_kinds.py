@@ -76,3 +76,19 @@ def test_every_driver_says_range_resolution_timing_wiring_and_source(specs: Any)
         header = (NODE / "sensors" / f"{kind}.py").read_text().split('"""')[1]
         missing += [f"{kind}: {word}" for word in ("range", "resolution", "wiring") if f"\n    {word} " not in header]
     assert missing == []
+
+
+def test_every_example_of_the_pages_is_taken_by_the_boards_own_check(specs: Any) -> None:
+    check = importlib.import_module("headwall_node.specs.check")
+    found = 0
+    for page in sorted(DOCS.glob("*.md")):
+        for block in re.findall(r"^```json\n(.*?)^```", page.read_text(), re.M | re.S):
+            pins: dict[str, Any] = {}
+            streams: dict[str, str] = {}
+            text = block.strip()
+            while text:
+                sensor, end = json.JSONDecoder().raw_decode(text)
+                assert check.sensor_faults(f"{page.name}: ", sensor, pins, streams) == []
+                text = text[end:].lstrip(" \n,")
+                found += 1
+    assert found >= len(specs.KINDS)
