@@ -90,6 +90,7 @@ class Journal:
         self._buf = bytearray(_LARGEST)
         self._out = bytearray(2 * _LARGEST)
         self._cursors = [None, None]
+        self._streams = []  # every name of a stream that was met
         self._turn = 0
         self.lost = 0
         self.marks = None
@@ -151,7 +152,7 @@ class Journal:
         self._nvs_write(self.next)
         self._sector, self._generation, self._salt = sector, generation, salt
         self._first[sector] = self.next
-        self._names = {}
+        self._names = []
         self._end = HEAD
 
     def _open_next(self):
@@ -213,11 +214,11 @@ class Journal:
     def _write(self, stream, kind, aux, body):
         name = stream.encode()
         size = _round(12 + len(body))
-        define = 0 if name in self._names else _round(12 + len(name))
+        define = 0 if stream in self._names else _round(12 + len(name))
         if self._end + define + size > SECTOR:
             self._open_next()
             define = _round(12 + len(name))
-        number = self._names.get(name, len(self._names) // 2)
+        number = len(self._names) if define else self._names.index(stream)
         if define:
             self._put(0, define, NAME, number, len(name), name)
         self._put(define, size, kind, number, aux, body)
@@ -226,8 +227,8 @@ class Journal:
         self._part.writeblocks(self._sector, memoryview(self._out)[: define + size], pos)
         if not self._fetch(self._sector, pos + define, self._salt):
             raise OSError(EIO)
-        self._names[name] = number
-        self._names[number] = stream
+        if define:
+            self._names.append(self._shared(stream))
 
     def _put(self, at, size, kind, number, aux, body):
         out = self._out
@@ -294,7 +295,7 @@ class Journal:
         sector = self._sector
         while not self._first[sector] or self._first[sector] > seq:
             sector = (sector - 1) % self._count
-        cursor = [seq, sector, HEAD, {}, self._header(sector)[1], 0]
+        cursor = [seq, sector, HEAD, [], self._header(sector)[1], 0]
         self._cursors[self._turn] = cursor
         self._turn ^= 1
         return cursor
@@ -304,7 +305,7 @@ class Journal:
         seq, sector = cursor[_SEQ], cursor[_AT]
         if sector != self._sector and seq >= self._first[self._after(sector)]:
             sector = self._after(sector)
-            cursor[_AT], cursor[_POS], cursor[_NAMES] = sector, HEAD, {}
+            cursor[_AT], cursor[_POS], cursor[_NAMES] = sector, HEAD, []
             cursor[_SALT] = self._header(sector)[1]
         cursor[_SEQ] = seq + 1
         cursor[_BACK] = cursor[_POS]
@@ -338,10 +339,17 @@ class Journal:
         return size if crc32(view[4:size], salt) == struct.unpack_from("<I", buf)[0] else 0
 
     def _learn(self, names):
+        """Take the name that the record in the buffer defines; a definition before it may be unreadable."""
         number, length = self._buf[6], self._buf[7]
-        name = bytes(self._buf[12 : 12 + length])
-        names[name] = number
-        names[number] = name.decode()
+        while len(names) <= number:
+            names.append(None)
+        names[number] = self._shared(bytes(self._buf[12 : 12 + length]).decode())
+
+    def _shared(self, stream):
+        """The one text that all who know this name of a stream use."""
+        if stream not in self._streams:
+            self._streams.append(stream)
+        return self._streams[self._streams.index(stream)]
 
     def _decode(self, names):
         buf = self._buf
@@ -365,7 +373,8 @@ class Journal:
             value = bytes(buf[at : at + aux]).decode()
             if value.lstrip("-").isdigit():
                 value = int(value)
-        return (seq, names[number], time_ms, boot, up_ms, value, total, reason, bool(kind & _MARKED))
+        stream = names[number] if number < len(names) else None  # its definition is unreadable
+        return (seq, stream, time_ms, boot, up_ms, value, total, reason, bool(kind & _MARKED))
 
 
 def _round(size):

@@ -68,7 +68,7 @@ def _scan_newest(journal):
     journal.jid = hexlify(journal._jid).decode()
     journal.next, journal.total, journal.through = fields[7], fields[8], fields[9]
     journal.last_ms = fields[10] * 1000
-    journal._names = {}
+    journal._names = []
     journal._end = pos = HEAD
     while pos < SECTOR:
         size = journal._fetch(journal._sector, pos, journal._salt)
