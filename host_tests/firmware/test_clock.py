@@ -301,6 +301,26 @@ def test_sntp_sets_the_clock() -> None:
     assert ask(lambda request: [reply(request)]) == ["None", "True ntp"]
 
 
+@pytest.mark.parametrize("first", [0x64, 0xA4])
+def test_sntp_announcing_a_leap_second_is_believed(first: int) -> None:
+    assert ask(lambda request: [reply(request, first=first)]) == ["None", "True ntp"]
+
+
+def test_second_that_ntp_counts_twice_and_one_that_is_smeared_step_the_time_and_not_the_uptime() -> None:
+    """NTP has no number for 23:59:60: it repeats a second, or a server stretches the hours around it."""
+    said = run(
+        """
+        c = clock.Clock(); c.set_utc_ms(T, "ntp")
+        told = []
+        for off in (0, -1000, -1000, -500, -11):     # ms that the server is behind a clock that knows of no leap
+            Fake.pass_ms(5000)
+            c.set_utc_ms(T + c.uptime_ms() + off, "ntp"); told.append((c.uptime_ms(), c.utc_ms() - T - c.uptime_ms()))
+        print(told)
+        """
+    )
+    assert said == ["[(5000, 0), (10000, -1000), (15000, -1000), (20000, -500), (25000, -11)]"]
+
+
 def test_sntp_ignores_a_reply_to_somebody_else() -> None:
     assert ask(lambda request: [reply(bytes(48), T + 10**9), reply(request)]) == ["None", "True ntp"]
 
