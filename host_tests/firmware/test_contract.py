@@ -49,11 +49,11 @@ def test_reset_causes_are_words_of_the_contract() -> None:
     said = mp.run(
         """
         import machine
-        from headwall_node import power
+        from headwall_node import sleep
         for name in dir(machine):
             if name.endswith("_RESET"):
                 machine.reset_cause = lambda: getattr(machine, name)
-                print(power.reset_cause())
+                print(sleep.reset_cause())
         """
     )
     assert len(set(said.split())) > 3

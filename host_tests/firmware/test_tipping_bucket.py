@@ -164,7 +164,7 @@ def test_contact_stuck_closed_at_power_on_is_one_tip_then_a_fault_and_no_wake_lo
         print(b.values(), b.count(), b.bucket.faults, b.bucket.may_sleep)
         for _ in range(3):
             b.retained.clock = b.clock.carry(); b.retained.save()
-            power.deep_sleep(900000, ((pin, 0),))
+            sleep.deep_sleep(900000, ((pin, 0),))
             Time.now += 900000
             machine.reason = machine.TIMER_WAKE
             b = Board(machine.DEEPSLEEP_RESET)
@@ -184,7 +184,7 @@ def test_tip_that_wakes_the_board_counts_once(level: int) -> None:
         b.tip(); b.serve(1000)
         print(b.count(), b.bucket.may_sleep)
         b.retained.clock = b.clock.carry(); b.retained.save()
-        power.deep_sleep(900000, ((pin, 0),))
+        sleep.deep_sleep(900000, ((pin, 0),))
         Time.now += 123000
         machine.reason = machine.EXT0_WAKE
         pin.level = {level}

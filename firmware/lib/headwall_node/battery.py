@@ -4,7 +4,7 @@ import asyncio
 import struct
 from binascii import crc32
 
-from . import power
+from .sleep import deep_sleep
 
 RETRY_MS = 60000  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
 FAULT_MS = 300000  # a new fault is told so long after the uplink before it at the earliest: faults may come and go
@@ -38,7 +38,7 @@ class Battery:
             wait = min(self._due_ms(), self._next_duty()) - self._clock.uptime_ms()
             if wait > SHORT_MS and self._rests():
                 self._node.retain()
-                power.deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._node.gauges])
+                deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._node.gauges])
             await asyncio.sleep_ms(SETTLE_MS)
 
     def _due_ms(self):

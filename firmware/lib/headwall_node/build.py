@@ -6,7 +6,7 @@ from binascii import hexlify
 import esp32
 import machine
 
-from . import log, overlay, power, stored
+from . import log, overlay, power, sleep, stored
 from .specs import GAUGES
 
 
@@ -21,7 +21,7 @@ def node(given, in_force, refused, update):
     from .node import Node
     from .report import Report
 
-    cause = power.reset_cause()
+    cause = sleep.reset_cause()
     retained = power.Retained()
     clock = Clock(retained.clock, cause == "deep_sleep")
     log.now = clock.uptime_ms
@@ -40,6 +40,7 @@ def node(given, in_force, refused, update):
     report.node = made
     _add_gauges(made)
     _add_samplers(made)
+    del given["sensors"]  # 1 KB for many of them
     if given["mode"] == "mains":
         add_uplink(made)
     return made
@@ -61,7 +62,7 @@ def _add_gauges(made):
 
     contacts = [stored.line(number) for number, _ in contacts]
     tips = Tips(made.journal, made.retained, made.clock, [sensor["streams"][0] for sensor in contacts])
-    woken = power.woken_by()
+    woken = sleep.woken_by()
     for contact, sensor in enumerate(contacts):
         kind = TippingBucket
         if sensor["kind"] == "tipping_counter":
@@ -93,7 +94,7 @@ def _add_samplers(made):
 
 def _sensors(made):
     """(line of the stored settings, kind) of each sensor."""
-    return [(i + 1, kind) for i, (kind, _) in enumerate(made.given["sensors"])]
+    return list(enumerate(made.given["sensors"], 1))
 
 
 def add_uplink(made):

@@ -203,7 +203,8 @@ def prepare(target, key, keep, path="config.json", secrets="secrets.json"):
     if full is None:
         return faults
     sensors = full["sensors"]
-    full["sensors"] = [(sensor["kind"], sensor["name"]) for sensor in sensors]
+    full["sensors"] = [sensor["kind"] for sensor in sensors]
+    full["battery"] = [sensor["streams"][0] for sensor in sensors if sensor["kind"] == "adc_voltage"][:1]
     hidden = list(_secrets(secrets))
     for name in hidden:
         del full[name]

@@ -2,20 +2,22 @@
 
 Checking settings takes much memory and time, and is needed only when they have changed. So what the check gives is
 put down on flash (stored.py), with a key that tells whether it still belongs to the settings, the secrets and the
-program that are there. What came from secrets.json is not among it: it is added at each start.
+program that are there. What came from secrets.json is not among it: it is added at each start. After a check the board
+starts anew: MicroPython keeps every name that it met, and those of the check alone take some 5 KB.
 
 A configuration that comes over the network is only put down here as a file; the board then starts anew, checks it, and
 takes it or keeps the one it has. What was refused, and why, stands in another file, since the broker brings a retained
 configuration again with every connection.
 """
 
-import gc
 import json
 import os
 from binascii import hexlify
 from hashlib import sha256
 
-from . import VERSION, overlay, stored
+import machine
+
+from . import VERSION, log, overlay, stored
 
 CONFIG = "config.json"
 SECRETS = "secrets.json"
@@ -26,7 +28,8 @@ REFUSED = "config.refused"  # {"hash", "why"}
 def load(on_trial=False):
     """(the node's settings, their hash, why the newest configuration was refused or None).
 
-    The settings are None when there are none. Their "sensors" holds (kind, name) of each; stored.line() gives the rest.
+    The settings are None when there are none. Their "sensors" holds the kind of each, stored.line() gives the rest;
+    "battery" has the stream of the supply's voltage, or nothing.
     A version on trial takes nothing new: the one before it must find settings that it can read.
     """
     error = None if on_trial else _take_candidate()
@@ -34,10 +37,10 @@ def load(on_trial=False):
     found = _stored(key)
     if found is None:
         faults = overlay.call("config", "prepare", stored.PATH, key, not on_trial)
-        gc.collect()
-        found = _stored(key)
-        if found is None:
+        if _stored(key) is None:
             return None, None, error or _text(faults) or "%s cannot be written" % stored.PATH
+        log.info("settings", "checked; the board starts anew with all its memory")
+        machine.reset()
     given = found["node"]
     if found["hidden"]:
         given.update(_secrets(found["hidden"]))

@@ -58,12 +58,10 @@ def _add(said, node, journal):
     rssi = node.uplink.link.rssi_dbm()
     if rssi is not None:
         said["rssi_dbm"] = rssi
-    for kind, name in node.given["sensors"]:
-        if kind == "adc_voltage":
-            volts = _newest(journal, name + ".voltage")
-            if volts is not None:
-                said["battery_v"] = volts
-            break
+    for stream in node.given["battery"]:
+        volts = _newest(journal, stream)
+        if volts is not None:
+            said["battery_v"] = volts
 
 
 def _newest(journal, stream):

@@ -5,7 +5,7 @@ import time as real
 from flash import NVS, Flash
 from machine import RTC, Pin
 
-from headwall_node import clock, power
+from headwall_node import clock, power, sleep
 from headwall_node.journal import Journal
 from headwall_node.sensors import tipping_bucket
 
@@ -48,7 +48,7 @@ class Board:
             RTC.kept = b""
         pin.handler = None
         self.retained = power.Retained()
-        slept = power.reset_cause() == "deep_sleep"
+        slept = sleep.reset_cause() == "deep_sleep"
         self.clock = clock.Clock(self.retained.clock, slept)
         if synced:
             self.clock.set_utc_ms(T + Time.now, "ntp")
@@ -56,7 +56,7 @@ class Board:
         self.journal = Journal(flash, nvs, b"uid")
         self.tips = tipping_bucket.Tips(self.journal, self.retained, self.clock, streams)
         self.bucket = self.kind(self.settings, 0, self.tips, self.retained, report_s)
-        self.bucket.start(power.woken_by() == 0)
+        self.bucket.start(sleep.woken_by() == 0)
 
     def serve(self, ms):
         """Let time pass, serving when the bucket asks for it."""

@@ -18,7 +18,7 @@ room = Room(settings["ca_file"])  # first, as in app.py
 
 import asyncio
 
-from headwall_node import log, power, session, uplink
+from headwall_node import log, power, session, sleep, uplink
 from headwall_node.clock import Clock
 from headwall_node.journal import Journal
 from headwall_node.network_link import Link
@@ -31,7 +31,7 @@ for module in (session, uplink):
 log.level = 0
 journal = Journal(flash, NVS(), b"\x24\x0a\xc4\x00\x00\x01")
 clock = Clock()
-report = Report(journal, clock, "00" * 8, settings["mode"], power.reset_cause())
+report = Report(journal, clock, "00" * 8, settings["mode"], sleep.reset_cause())
 got_config = []
 beats = 0
 progress = 0
