@@ -19,6 +19,7 @@ CHECKOUT = Path(__file__).parents[2]
 FIRMWARE = CHECKOUT / "firmware"
 HEADWALL = Path(sys.executable).with_name("headwall")
 _TIMEOUT_S = 120
+_AGAIN_S = 30
 
 
 class Bench:
@@ -76,8 +77,17 @@ def refused(*words: str, given: str | None = None) -> str:
 
 
 def mpremote(device: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """The real mpremote, to its end."""
+    """The real mpremote, to its end.
+
+    It asks for the prompt once, and on a pseudo-terminal waits for ever: a board that is just starting anew does not
+    hear it, so it is then asked again.
+    """
     command = [sys.executable, "-m", "mpremote", "connect", device, *words]
+    for _ in range(2):
+        try:
+            return subprocess.run(command, capture_output=True, text=True, timeout=_AGAIN_S, check=False)
+        except subprocess.TimeoutExpired:
+            pass
     return subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
 
 

@@ -51,6 +51,7 @@ def _mount():
 
 def _run(name):
     # As the port does it: from the flash, else from /rom; a fault is printed and ends the program, not the board.
+    # False: there was a fault.
     for path in ("/" + name, "/rom/" + name):
         try:
             with open(path) as file:
@@ -65,7 +66,9 @@ def _run(name):
             machine.soft_reset()
         except BaseException as error:
             sys.print_exception(error)
-        return
+            return False
+        return True
+    return True
 
 
 _mount()
@@ -96,9 +99,10 @@ gc.collect()
 _taken = bytearray(max(0, gc.mem_free() + _names - int(os.getenv("SIM_HEAP_KB")) * 1012))
 _serial = os.getenv("SIM_SERIAL")
 if _serial:
+    _link.reserve = _taken  # the prompt has no more heap than the program
     _link.tell(ord("U"))
-_run("boot.py")
-if _serial != "prompt":  # after a soft reset from the raw prompt the port runs boot.py alone
+# the port leaves main.py out after a fault in boot.py (Ctrl-C is one), and after a soft reset from the raw prompt
+if _run("boot.py") and _serial != "prompt":
     _run("main.py")
 if not _serial:
     print("main.py has ended; the board waits at its prompt")
