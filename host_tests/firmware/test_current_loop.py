@@ -195,6 +195,8 @@ def check(**settings):
         ('pin=34, low="0", high="5"', "possible: 41667 to 116666"),
         ('scl=22, sda=21, low="0", high="5", quantity="weight"', "no known quantity"),
         ('scl=22, sda=21, low="0", high="5", shunt_mohm=195000', "good"),
+        ('scl=22, sda=21, low="0", high="5", timeout_ms=799', "timeout_ms must be 800 or more"),
+        ('scl=22, sda=21, low="0", high="5", timeout_ms=800', "good"),
         ('pin=34, low="0", high="5", shunt_mohm=116666', "good"),
         ('pin=34, low="0", high="5", shunt_mohm=41667', "good"),
     ],

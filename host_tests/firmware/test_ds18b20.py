@@ -155,6 +155,11 @@ def test_a_number_that_is_no_probes_is_refused(rom: str) -> None:
         one(0, settings=f'rom="{rom}"')
 
 
+def test_a_reading_has_time_for_a_conversion() -> None:
+    with pytest.raises(AssertionError, match="timeout_ms must be 1000 or more"):
+        one(0, settings="timeout_ms=999")
+
+
 def test_one_probe_belongs_to_one_sensor() -> None:
     said = run(
         f"""

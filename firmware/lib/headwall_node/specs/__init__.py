@@ -82,3 +82,10 @@ def asked_faults(sensor):
     if sensor["timeout_ms"] < needed:
         return ["timeout_ms must be %d or more for these median and cycle_ms" % needed]
     return []
+
+
+def is_decimal(text):
+    """Whether a setting is decimal text, as "-1.50"."""
+    digits = text[1:] if text[0] == "-" else text
+    whole, _, part = digits.partition(".")
+    return whole.isdigit() and (part.isdigit() or "." not in digits)

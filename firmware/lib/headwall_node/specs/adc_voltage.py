@@ -1,6 +1,6 @@
 """Settings of a voltage behind a divider at the board's own ADC (see sensors/adc_voltage.py)."""
 
-from .current_loop import is_decimal
+from . import is_decimal
 
 NAME = "node"
 QUANTITIES = ("voltage",)

@@ -1,5 +1,7 @@
 """Settings of a transmitter on a 4-20 mA loop (see sensors/current_loop.py)."""
 
+from . import is_decimal
+
 NAME = "stage"
 SHARED = True
 SPEC = {
@@ -50,6 +52,8 @@ def faults(sensor):
             "shunt_mohm %d: 3.6 to 21 mA must give %d to %d mV; possible: %d to %d"
             % (mohm, least, most, -(-least * 10000 // 36), most * 1000 // 21)
         )
+    if sensor["pin"] < 0 and sensor["timeout_ms"] < 160 * sensor["median"]:
+        found.append("timeout_ms must be %d or more for this median" % (160 * sensor["median"]))
     return found
 
 
@@ -59,12 +63,6 @@ def source_faults(sensor):
     if (sensor["pin"] >= 0) == chip or (not chip and (sensor["scl"] >= 0 or sensor["sda"] >= 0)):
         return ["either scl and sda (an ADS1115) or pin (the board's own ADC) is needed"]
     return []
-
-
-def is_decimal(text):
-    digits = text[1:] if text[0] == "-" else text
-    whole, _, part = digits.partition(".")
-    return whole.isdigit() and (part.isdigit() or "." not in digits)
 
 
 def _same(one, other):

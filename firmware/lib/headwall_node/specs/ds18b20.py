@@ -19,6 +19,8 @@ def CLAIMS(sensor):  # noqa: N802 - it stands where others have a tuple
 def faults(sensor):
     """Faults between keys."""
     rom = sensor["rom"].lower()
+    if sensor["timeout_ms"] < 1000:
+        return ["timeout_ms must be 1000 or more: a conversion takes 750"]
     if rom and (len(rom) != 16 or any(c not in "0123456789abcdef" for c in rom) or rom[:2] != "28"):
         return ["rom %s must be 16 hex digits that begin with 28, as the console lists them" % sensor["rom"]]
     return []

@@ -1,5 +1,7 @@
 """Settings of an instrument that speaks Modbus RTU over RS-485 (see sensors/modbus.py)."""
 
+from . import is_decimal
+
 NAME = "meter"
 BUS = ("uart", "tx", "rx", "de")
 SHARED = True
@@ -43,7 +45,7 @@ def faults(sensor):
     found = []
     for i, entry in enumerate(sensor["registers"]):
         for key in ("scale", "offset", "low", "high", "error"):
-            if entry[key] and not _is_decimal(entry[key]):
+            if entry[key] and not is_decimal(entry[key]):
                 found.append("registers[%d].%s %s is no decimal number" % (i, key, entry[key]))
         if entry["type"][1:] == "16" and entry["order"] not in ("abcd", "badc"):
             found.append("registers[%d].order: a 16-bit value knows abcd and badc" % i)
@@ -54,9 +56,3 @@ def faults(sensor):
             % (asking + sensor["reply_ms"] * len(sensor["registers"]))
         )
     return found
-
-
-def _is_decimal(text):
-    digits = text[1:] if text[0] == "-" else text
-    whole, _, part = digits.partition(".")
-    return whole.isdigit() and (part.isdigit() or "." not in digits)
