@@ -25,6 +25,7 @@ from headwall_sim.simulated_board import BLOCK, Board
 from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.wiring import Fault, Wired
 from support.bench import FIRMWARE, HEADWALL, Bench, headwall_board, mpremote_says, refused, says, told, wait_for
+from support.terminal import typed
 
 _SECRET, _WIFI_KEY = "kept-from-everybody", "the-key-of-the-works"
 _GOOD: dict[str, Any] = {
@@ -279,6 +280,18 @@ def test_provision_shows_no_secret_anywhere(bench: Bench, ca_pem: Path) -> None:
         assert _SECRET not in where and _WIFI_KEY not in where
 
 
+def test_provision_asks_for_secrets_and_shows_none(bench: Bench, ca_pem: Path, tmp_path: Path) -> None:
+    board = bench.board()
+    command = [str(HEADWALL), "board", "provision", "--node", "gauge-a", "--ca", str(ca_pem), "--port", board.device]
+    dialogue = [("Password", _SECRET), ("Wi-Fi name", "works"), ("Key of works", _WIFI_KEY), ("Wi-Fi name", "")]
+    code, said = typed(command, tmp_path, dialogue)
+    assert code == 0, said
+    assert _SECRET not in said and _WIFI_KEY not in said
+    kept = json.loads(mpremote_says(board.device, "exec", "print(open('/secrets.json').read())"))
+    wifi = [{"ssid": "works", "password": _WIFI_KEY}]
+    assert kept == {"username": "gauge-a", "password": _SECRET, "wifi": wifi}
+
+
 def test_provision_quotes_no_secret_in_a_fault(ca_pem: Path) -> None:
     wrong = json.dumps({"password": _SECRET, "wifi": [_WIFI_KEY], _SECRET: 1})
     words = ("provision", "--node", "gauge-a", "--ca", str(ca_pem), "--secrets", "-", "--port", "/dev/ttyNONE")
@@ -464,6 +477,14 @@ def test_console_shows_what_the_board_prints_and_stops_nothing(bench: Bench) -> 
     assert done.returncode == 0 and "still here" in done.stdout
     seen = board.console.read_text().count("still here")
     says(board, "still here", times=seen + 3)
+
+
+def test_console_takes_what_is_typed(bench: Bench, tmp_path: Path) -> None:
+    board = bench.board()
+    says(board, 'Type "help()"')
+    command = [str(HEADWALL), "board", "console", "--port", board.device]
+    code, said = typed(command, tmp_path, [("Ctrl-]", "print(6 * 7)\r"), ("42", "\x1d")])
+    assert code == 0 and "42" in said
 
 
 def test_list_tells_what_answers(bench: Bench, deployed: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
 from collections.abc import Mapping
@@ -189,11 +190,9 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
 def _asked(node: str) -> dict[str, Any]:
     if not sys.stdin.isatty():
         raise BenchError("there is nobody to ask for the secrets: give --secrets FILE, or --secrets - and stdin")
-    password = typer.prompt(f"Password of {node} at the broker", hide_input=True, err=True)
+    # getpass, not typer.prompt: that prints its question before the terminal has stopped to show what is typed
+    password = getpass.getpass(f"Password of {node} at the broker: ")
     wifi: list[dict[str, str]] = []
-    while len(wifi) < 8 and (
-        name := typer.prompt("Wi-Fi name (empty: no more)", default="", show_default=False, err=True)
-    ):
-        key = typer.prompt(f"Key of {name}", default="", show_default=False, hide_input=True, err=True)
-        wifi.append({"ssid": name, "password": key})
+    while len(wifi) < 8 and (name := input("Wi-Fi name (empty: no more): ")):
+        wifi.append({"ssid": name, "password": getpass.getpass(f"Key of {name}: ")})
     return {"password": password, "wifi": wifi}
