@@ -58,8 +58,11 @@ class Battery:
         node, up = self._node, self._clock.uptime_ms()
         self._failures = 0 if safe else self._failures + 1
         every = node.given["uplink_s"] * 1000
-        wait = min(every, RETRY_MS << min(self._failures - 1, 12)) if self._failures else every
-        self._due, self._last, self._rain = up + wait, up, -1
+        if self._failures:
+            self._due = up + min(every, RETRY_MS << min(self._failures - 1, 12))
+        else:
+            self._due = up - up % every + every  # with the sensors, which are read at whole periods
+        self._last, self._rain = up, -1
         self._faults, self._tips = _sum(node.report.faults), node.journal.total
         self._keep()
 
