@@ -20,6 +20,8 @@ from headwall_sim.wiring import Wired
 from headwall_board.release import find_firmware
 
 _DAY_S = 86_400
+#: objects are twice as large here: as much as 96 KB are on an ESP32, which has a little more
+_HEAP_KB = 192
 _CLOSED_US = 100_000  # a reed contact closes for 50 to 150 ms
 
 
@@ -67,6 +69,7 @@ def _simulate(
             program="none",
             serial=True,
             mac=mac,
+            heap_kb=_HEAP_KB,
             vfs_blocks=flash_kib // 4,
             timeline=Timeline([edge for tip in tips for edge in _edges(tip, tip_pin)], {tip_pin: 1}),
             tips=tips,
