@@ -26,6 +26,7 @@ _MAGIC = b"HWB1"
 _KEY_BYTES = const(384)
 _HEAD_MAX = const(16384)
 _SPARE_BLOCKS = const(8)  # of flash, for folders and settings
+_ENOSPC = const(28)  # the port's errno names it not
 _DIGEST_INFO = unhexlify("3031300d060960864801650304020105000420")  # RFC 8017, 9.2: what follows is a SHA-256
 
 
@@ -39,16 +40,18 @@ def install():
         with open(BUNDLE, "rb") as file:
             version = _install(file, slots.state["update"])
         why = save(version=version, state="trial")
-        if not why:
-            os.remove(BUNDLE)  # last: power may go before
+    except Refused as error:
+        why = str(error)
+    except OSError as error:
+        why = "no room: the flash is full" if error.errno == _ENOSPC else "flash: %s" % error
     except Exception as error:
-        why = str(error) if isinstance(error, Refused) else "%s: %s" % (type(error).__name__, error)
+        why = "%s: %s" % (type(error).__name__, error)
+    try:
+        os.remove(BUNDLE)  # where power goes before, headwall_start does it
+    except OSError:
+        pass
     if why:
         log.warn("update", "refused: " + why)
-        try:
-            os.remove(BUNDLE)  # first: the flash may be full
-        except OSError:
-            pass
         save(state="refused", why=why[:200])
 
 
