@@ -109,6 +109,22 @@ def test_contact_stuck_closed_is_told_at_once_and_makes_no_wake_loop(
         assert len(tips) == 1
 
 
+def test_contact_that_chatters_for_ever_does_not_keep_the_board_awake(
+    broker: Broker, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    edges = [Edge(START_US + 20 * MINUTE_US + n * 20_000, PIN, n % 2) for n in range(100_000)]  # for 33 minutes
+    board = {"timeline": Timeline(edges, {PIN: 1}), "heap_kb": 256}
+    with SimNode(tmp_path, broker, [], board, sensors=[GAUGE], awake_max_s=20, **BATTERY) as node:
+        node.use_clock(gateway)
+        node.run_to(26)
+        assert any("contact_chatter" in said["faults"] for said in gateway.states if said["status"] == "online")
+        boots = node.board.boots
+        node.run_to(50)
+        assert node.board.boots - boots <= 4, "it looks at the contact every ten minutes"
+        node.run_to(62)
+        node.run_until(lambda: gateway.states[-1].get("faults") == [], 150)
+
+
 def test_clock_that_was_set_lately_is_not_asked_for_after_each_sleep(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:

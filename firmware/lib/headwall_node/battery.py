@@ -9,6 +9,7 @@ from .sleep import deep_sleep
 RETRY_MS = 60000  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
 FAULT_MS = 300000  # a new fault is told so long after the uplink before it at the earliest: faults may come and go
 SETTLE_MS = 50
+BLIND_MS = 600000  # longest sleep while a contact chatters: it wakes nobody then
 SHORT_MS = 2000  # so short a sleep would cost more than it saves: the start after it takes as long
 # kept in RTC memory: uptimes at which the next uplink is due, the last one was, and rain fell that nobody knows of
 # (-1: none); failures in a row; CRC of the faults and count of the tips that the last uplink told
@@ -36,10 +37,17 @@ class Battery:
                 self._connected(await connect())
                 continue
             wait = min(self._due_ms(), self._next_duty()) - self._clock.uptime_ms()
-            if wait > SHORT_MS and self._rests():
+            if wait > SHORT_MS:
                 self._node.retain()
-                deep_sleep(wait, [(gauge.pin, gauge.level) for gauge in self._node.gauges])
+                self._sleep(wait)
             await asyncio.sleep_ms(SETTLE_MS)
+
+    def _sleep(self, ms):
+        """Until then, or until a contact closes; not one that chatters, which would wake the board for ever."""
+        contacts = [(gauge.pin, None if gauge.reason == "fault" else gauge.level) for gauge in self._node.gauges]
+        if None in [level for _, level in contacts]:
+            ms = min(ms, BLIND_MS)
+        deep_sleep(ms, contacts)
 
     def _due_ms(self):
         """Uptime at which the next uplink is due: its own time, or sooner for fresh rain or a new fault."""

@@ -29,13 +29,14 @@ def deep_sleep(ms, contacts=()):
     """Sleep until `ms` have passed or one of `contacts` closes; does not return, the board starts anew.
 
     contacts: up to two of (pin, level when closed), in the order of the gauges. The ESP32 wakes on a level,
-    not on an edge: a contact that is closed now would wake it at once and for ever, so it is left to the timer.
+    not on an edge: a contact that is closed now would wake it at once and for ever, so it is left to the timer, as
+    is one whose level is given as None.
     A contact that closes high as second one needs the ESP32's ext1 "any high"; "all low" serves one that closes low.
     """
     import esp32
 
     for i, (pin, level) in enumerate(contacts[:2]):
-        if pin.value() == level:
+        if level is None or pin.value() == level:
             continue
         if i == 0:
             esp32.wake_on_ext0(pin=pin, level=level)
