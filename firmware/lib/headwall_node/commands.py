@@ -11,8 +11,6 @@ from binascii import unhexlify
 from machine import Pin
 from micropython import const
 
-from .order import order
-
 _ID_BYTES = const(4)
 _KEPT_IDS = const(8)
 _SAMPLE_MS = const(150000)  # longest wait for all sensors: the slowest one's warm-up and timeout, and others before it
@@ -129,12 +127,6 @@ async def _reboot(told, node):
     node.restart = "a command"
 
 
-async def _update(told, node):
-    why = order(told)
-    if why:
-        raise Refused(why)
-
-
 _ACTIONS = {
     "state": _state,
     "sample": _sample,
@@ -142,5 +134,4 @@ _ACTIONS = {
     "calibrate": _calibrate,
     "maintenance": _maintenance,
     "reboot": _reboot,
-    "update": _update,
 }
