@@ -8,8 +8,10 @@ process is single-threaded, talks JSON lines with the supervisor over a Unix soc
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import fcntl
 import json
+import mmap
 import os
 import select
 import signal
@@ -24,6 +26,7 @@ from typing import Any
 #: where a started board finds its link; 0 to 2 are the console's
 CONTROL_IN, CONTROL_OUT = 3, 4
 _BUFFER = 65536
+_mapped: list[mmap.mmap] = []  # what a child must not let go of
 
 
 class BoardStarter:
@@ -161,9 +164,21 @@ def _become_board(order: dict[str, Any], files: list[int], run_main: Callable[[l
         os.closerange(5, 256)
         os.chdir(order["folder"])
         os.environ.update(order["env"])
+        _map_rom()
         code = run_main(order["argv"])
     finally:
         os._exit(code)
+
+
+def _map_rom() -> None:
+    """Map the program's ROM image, if there is one, for good, and tell MicroPython where: "address length"."""
+    path = os.environ.get("SIM_ROM_IMAGE")
+    if not path:
+        return
+    with open(path, "rb") as file:  # noqa: PTH123 - a child of a fork does as little as it can
+        mapped = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    _mapped.append(mapped)
+    os.environ["SIM_ROM_AT"] = f"{ctypes.addressof(ctypes.c_char.from_buffer(mapped))} {len(mapped)}"
 
 
 def _reap(link: socket.socket, children: set[int]) -> None:

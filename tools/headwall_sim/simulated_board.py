@@ -386,7 +386,7 @@ class Board:
             "SIM_IN": CONTROL_IN,
             "SIM_OUT": CONTROL_OUT,
             "SIM_FOLDER": self.folder.absolute(),
-            "SIM_ROM": "" if self._rom is None else self._rom.absolute(),
+            "SIM_ROM_IMAGE": "" if self._rom is None else self._rom.absolute(),
             "SIM_OFFSET": self._keeper.offset_us,
             "SIM_FAIL_AT": self._fail_at,
             "SIM_LEVELS": options.timeline.resting_levels,

@@ -27,7 +27,7 @@ from typing import Any, Literal
 from headwall_sim.board_process import BoardStarter
 from headwall_sim.net_thread import NetThread
 from headwall_sim.proxy import Proxy
-from headwall_sim.rom import build_overrides, build_rom, files_of
+from headwall_sim.rom import build_overrides, build_rom, files_of, rom_image
 from headwall_sim.simclock import SimClock
 from headwall_sim.simulated_board import Board, BoardOptions
 from headwall_sim.sntp_server import SntpServer
@@ -69,6 +69,7 @@ class Supervisor:
         self._on_event = on_event
         self._firmware = firmware
         self._roms: dict[Path, Path] = {}
+        self._images: dict[Path, Path] = {}
         self._processes: dict[int, Board] = {}
         self._proxies: list[Proxy] = []
         folder.mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,7 @@ class Supervisor:
             tips=tips,
             **{"seed": self._seed + len(self.boards), **options},
         )
-        board = Board(name, self.folder / name, built, chosen, self)
+        board = Board(name, self.folder / name, built and self._images[built], chosen, self)
         self.boards[name] = board
         board.put_files(files)
         return board
@@ -181,4 +182,5 @@ class Supervisor:
         if firmware not in self._roms:
             target = self.folder / "sim" / f"rom-{len(self._roms)}"
             self._roms[firmware] = build_rom(firmware, target, compiled=self._compiled)
+            self._images[self._roms[firmware]] = rom_image(self._roms[firmware])
         return self._roms[firmware]

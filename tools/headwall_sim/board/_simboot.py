@@ -23,6 +23,7 @@ import machine  # noqa: E402, F401
 import network  # noqa: E402, F401
 import onewire  # noqa: E402, F401
 import ds18x20  # noqa: E402, F401
+import uctypes  # noqa: E402
 import vfs  # noqa: E402
 
 import ssl  # noqa: E402
@@ -44,7 +45,9 @@ def _mount():
     except OSError:
         vfs.VfsLfs2.mkfs(region, **options)
         vfs.mount(vfs.VfsLfs2(region, **options), "/")
-    if os.getenv("SIM_ROM"):
+    if os.getenv("SIM_ROM_AT"):  # the program in memory that is not the heap's
+        vfs.mount(vfs.VfsRom(uctypes.bytearray_at(*map(int, os.getenv("SIM_ROM_AT").split()))), "/rom")
+    elif os.getenv("SIM_ROM"):  # files of the supervisor's
         vfs.mount(vfs.VfsPosix(os.getenv("SIM_ROM")), "/rom", readonly=True)
     os.chdir("/")
 
@@ -72,7 +75,7 @@ def _run(name):
 
 
 _mount()
-sys.path[:] = ["", "/rom", "/rom/lib", ".frozen", "/lib"] if os.getenv("SIM_ROM") else ["", ".frozen", "/lib"]
+sys.path[:] = ["", "/rom", "/rom/lib", ".frozen", "/lib"] if os.getenv("SIM_ROM_AT") else ["", ".frozen", "/lib"]
 gc.collect()
 if os.getenv("SIM_ONLY"):  # a program of the supervisor's own, as the one that puts files on the flash
     _run(os.getenv("SIM_ONLY"))

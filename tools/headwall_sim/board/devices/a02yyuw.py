@@ -35,8 +35,8 @@ class A02yyuw:
             due = [at_us for at_us in self._due_us if at_us <= to_us]
             self._due_us = [at_us for at_us in self._due_us if at_us > to_us]
         else:
-            first = from_us // PERIOD_US + 1
-            due = [n * PERIOD_US for n in range(first, to_us // PERIOD_US + 1)][-20:]
+            first, last = from_us // PERIOD_US + 1, to_us // PERIOD_US  # of hours no more than the line can hold
+            due = [n * PERIOD_US for n in range(max(first, last - 19), last + 1)]
         return [(at_us, self._frame(at_us)) for at_us in due]
 
     def _frame(self, at_us):

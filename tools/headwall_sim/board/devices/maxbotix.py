@@ -29,8 +29,8 @@ class Maxbotix:
         banner_us = self.on_us + 60000
         if from_us < banner_us <= to_us:
             out.append((banner_us, BANNER))
-        first = max(from_us, self.on_us + PERIOD_US) // PERIOD_US + 1
-        return out + [(n * PERIOD_US, self._text(n * PERIOD_US)) for n in range(first, to_us // PERIOD_US + 1)][-20:]
+        first, last = max(from_us, self.on_us + PERIOD_US) // PERIOD_US + 1, to_us // PERIOD_US
+        return out + [(n * PERIOD_US, self._text(n * PERIOD_US)) for n in range(max(first, last - 19), last + 1)]
 
     def _text(self, at_us):
         mm = self._world(faults.stuck_at(self.faults, at_us))
