@@ -50,7 +50,7 @@ def connections(gateway: ScriptedGateway) -> list[int]:
 def test_stage_is_read_faster_while_rain_falls_and_for_a_while_after(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    board = {"wired": [stage((0, 2000))], "heap_kb": 256}
+    board = {"wired": [stage((0, 2000))]}
     with SimNode(tmp_path, broker, [130, 140], board, sensors=[GAUGE, STAGE], **BATTERY) as node:
         node.use_clock(gateway)
         node.run_to(300)
@@ -65,7 +65,7 @@ def test_stage_is_read_faster_while_rain_falls_and_for_a_while_after(
 def test_stage_that_rises_is_read_faster_and_goes_back_when_it_stands(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    board = {"wired": [stage((0, 2000), (100, 2000), (160, 1700))], "heap_kb": 256}
+    board = {"wired": [stage((0, 2000), (100, 2000), (160, 1700))]}
     settings = {**BATTERY, "rise_of": "stage.distance"}
     with SimNode(tmp_path, broker, [], board, sensors=[GAUGE, {**STAGE, "period_s": 1200}], **settings) as node:
         node.use_clock(gateway)
@@ -80,9 +80,7 @@ def test_stage_that_rises_is_read_faster_and_goes_back_when_it_stands(
 def test_fresh_rain_is_told_sooner_where_that_is_set(
     sooner_s: int, broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    with SimNode(
-        tmp_path, broker, [20, 21, 25], {"heap_kb": 256}, sensors=[GAUGE], rain_uplink_s=sooner_s, **BATTERY
-    ) as node:
+    with SimNode(tmp_path, broker, [20, 21, 25], sensors=[GAUGE], rain_uplink_s=sooner_s, **BATTERY) as node:
         node.use_clock(gateway)
         node.run_to(110)
         assert connections(gateway) == ([0, 30] if sooner_s else [0])
@@ -95,7 +93,7 @@ def test_contact_stuck_closed_is_told_at_once_and_makes_no_wake_loop(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
     closed = Timeline([Edge(START_US + 20 * MINUTE_US, PIN, 0)], {PIN: 1})
-    board = {"timeline": closed, "tips": [START_US + 20 * MINUTE_US], "heap_kb": 256}
+    board = {"timeline": closed, "tips": [START_US + 20 * MINUTE_US]}
     with SimNode(tmp_path, broker, [], board, sensors=[GAUGE], **{**BATTERY, "report_s": 3600}) as node:
         node.use_clock(gateway)
         node.run_to(22)
@@ -113,7 +111,7 @@ def test_contact_that_chatters_for_ever_does_not_keep_the_board_awake(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
     edges = [Edge(START_US + 20 * MINUTE_US + n * 20_000, PIN, n % 2) for n in range(100_000)]  # for 33 minutes
-    board = {"timeline": Timeline(edges, {PIN: 1}), "heap_kb": 256}
+    board = {"timeline": Timeline(edges, {PIN: 1})}
     with SimNode(tmp_path, broker, [], board, sensors=[GAUGE], awake_max_s=20, **BATTERY) as node:
         node.use_clock(gateway)
         node.run_to(26)
@@ -129,7 +127,7 @@ def test_clock_that_was_set_lately_is_not_asked_for_after_each_sleep(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
     settings = {**BATTERY, "uplink_s": 1800}
-    with SimNode(tmp_path, broker, [], {"heap_kb": 256}, sensors=[GAUGE], **settings) as node:
+    with SimNode(tmp_path, broker, [], sensors=[GAUGE], **settings) as node:
         node.use_clock(gateway)
         node.run_to(800)
         assert len(connections(gateway)) >= 26
@@ -140,7 +138,7 @@ def test_clock_that_was_set_lately_is_not_asked_for_after_each_sleep(
 def test_due_times_outlive_a_sleep_and_a_reset_has_all_read_at_once(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    board = {"wired": [stage((0, 2000))], "heap_kb": 256}
+    board = {"wired": [stage((0, 2000))]}
     with SimNode(tmp_path, broker, [30, 50.5], board, sensors=[GAUGE, {**STAGE, "fast_s": 0}], **BATTERY) as node:
         node.use_clock(gateway)
         node.run_to(70)
@@ -153,7 +151,7 @@ def test_due_times_outlive_a_sleep_and_a_reset_has_all_read_at_once(
 def test_configuration_older_than_the_one_in_force_is_refused_with_the_reason(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    with SimNode(tmp_path, broker, [], {"heap_kb": 256}, version=7) as node:
+    with SimNode(tmp_path, broker, [], version=7) as node:
         node.use_clock(gateway)
 
         def push(**change: Any) -> dict[str, Any]:

@@ -19,7 +19,6 @@ SENSORS = [
     {"kind": "tipping_bucket", "pin": 4},
     {"kind": "a02yyuw", "tx": 17, "rx": 16, "period_s": 3600},
 ]
-HEAP_KB = 256
 STAGE = Wired("a02yyuw", "A02yyuw", "uart", 1, [(START_US, 1250)])
 
 
@@ -34,7 +33,7 @@ class Desk:
     def __init__(self, folder: Path, broker: Broker, tips: Sequence[float] = (), **settings: Any) -> None:
         self.gateway = ScriptedGateway(broker)
         settings = {"sensors": SENSORS, "led_pin": 2, "report_s": 3600, **settings}
-        self.node = SimNode(folder, broker, tips, {"wired": [STAGE], "heap_kb": HEAP_KB}, **settings)
+        self.node = SimNode(folder, broker, tips, {"wired": [STAGE]}, **settings)
         self._ids = itertools.count(1)
 
     def __enter__(self) -> Desk:

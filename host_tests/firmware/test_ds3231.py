@@ -131,7 +131,7 @@ def test_board_without_network_after_a_loss_of_power_dates_its_readings(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
     tips = [20, 90, 100.5]
-    with SimNode(tmp_path, broker, tips, {"wired": [chip()], "heap_kb": 256}, **SETTINGS) as node:
+    with SimNode(tmp_path, broker, tips, {"wired": [chip()]}, **SETTINGS) as node:
         node.use_clock(gateway)
         node.run_to(10)
         assert gateway.states[-1]["time_from"] == "ntp"
@@ -153,9 +153,7 @@ def test_board_without_network_after_a_loss_of_power_dates_its_readings(
 def test_chip_is_set_by_the_gateways_time_where_there_is_no_ntp(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    with SimNode(
-        tmp_path, broker, [60], {"wired": [chip()], "heap_kb": 256}, mode="battery", ntp_host="", **SETTINGS
-    ) as node:
+    with SimNode(tmp_path, broker, [60], {"wired": [chip()]}, mode="battery", ntp_host="", **SETTINGS) as node:
         node.use_clock(gateway)
         node.run_to(20)
         node.board.power_cut(off_us=MINUTE_US)

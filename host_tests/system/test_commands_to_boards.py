@@ -31,7 +31,7 @@ class _Scene:
         files = village.flash_files(
             _NODE, proxy.port, sim.sntp.port, mode="battery", uplink_s=900, report_s=3600, led_pin=2
         )
-        self.board = sim.board(_NODE, files=files, mac=_MAC, timeline=poured.timeline, tips=poured.tips, heap_kb=256)
+        self.board = sim.board(_NODE, files=files, mac=_MAC, timeline=poured.timeline, tips=poured.tips)
 
     def order(self, do: str, *words: str) -> str:
         """Order it as a person does; the command's id."""

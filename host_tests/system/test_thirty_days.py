@@ -33,7 +33,7 @@ from support.fleet import MACS, registry
 from support.ingest_rig import PASSWORD, mqtt_settings
 from support.village import FIRMWARE, HOUR, MINUTE, SECOND
 
-pytestmark = [pytest.mark.mosquitto, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.mosquitto, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 _START = to_us(datetime(2026, 6, 1, tzinfo=UTC))
 _DAY = 24 * HOUR
@@ -108,7 +108,7 @@ def _storms(days: int, chance: random.Random) -> list[int]:
 
 def _wired(days: int) -> list[Wired]:
     """Stages that rise and fall, a battery that runs down."""
-    stage = [(_START + n * 6 * HOUR, 3000 - 800 * (n % 5 == 2)) for n in range(days * 4)]
+    stage = [(_START + n * 6 * HOUR, 3000 - 800 * (n % 20 == 2)) for n in range(days * 4)]
     return [
         Wired("a02yyuw", "A02yyuw", "uart", 1, stage),
         Wired("analog", "Analog", "pins", 0, [(_START, 600_000), (_START + days * _DAY, 1_700_000)], args={"pin": 34}),
@@ -128,8 +128,8 @@ def _board(sim: Supervisor, broker: Broker, proxy: Proxy, days: int, chance: ran
         "broker_name": "localhost",
         "ntp_host": sim.sntp.host,
         "ntp_port": sim.sntp.port,
-        "uplink_s": 10800,
-        "report_s": 14400,
+        "uplink_s": 14400,
+        "report_s": 28800,
         "rise_of": "stage.distance",
         "fast_minutes": 45,
         "connect_timeout_s": 5,
@@ -151,7 +151,6 @@ def _board(sim: Supervisor, broker: Broker, proxy: Proxy, days: int, chance: ran
         mac=MACS[_NODE],
         journal_blocks=blocks,
         wired=_wired(days),
-        heap_kb=256,
     )
 
 
