@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed-$(shell cat requirements/all.lock pyproject.toml | c
 ONCE ?=
 REPORT ?=
 
-.PHONY: help demo test lint format bench system-deps lock clean
+.PHONY: help demo test lint format bench oracles system-deps lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -40,6 +40,10 @@ test: lint ## lint, then all tests; parts missing here make their tests skip and
 
 bench: $(STAMP) ## the benchmarks, each beside its peer in the same run
 	@for b in tools/bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
+
+oracles: $(STAMP) ## compare the hydrology with independent programs, installed beside for it
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements/oracles.txt
+	@$(BIN)/pytest $(PYTEST_ARGS) host_tests/system/test_oracles.py
 
 system-deps: ## install mosquitto, Chromium, PostgreSQL (Debian packages) and build InfluxDB into the cache
 	@tools/system_deps.sh
