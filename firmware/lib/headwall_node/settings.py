@@ -91,7 +91,10 @@ def _take_candidate():
     raw = _read(CANDIDATE)
     if not raw:
         return None
-    faults = overlay.call("config", "store", raw)
+    try:
+        faults = overlay.call("config", "store", raw)
+    except Exception as fault:  # no memory for what it holds, or no room on flash: no reason never to start again
+        faults = ["%s: %s" % (type(fault).__name__, fault)]
     if faults:
         _write(REFUSED, json.dumps({"hash": _hash(raw), "why": _text(faults)}))
     else:

@@ -1,0 +1,58 @@
+"""Configurations over the air that would leave a board unreachable: it refuses them, or goes back to the one before."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headwall_sim.broker import Account, Broker
+from scripted_gateway import ScriptedGateway
+from sim_node import ACCOUNTS, SimNode
+
+pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
+
+
+@pytest.fixture
+def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
+    return mosquitto(ACCOUNTS)
+
+
+@pytest.fixture
+def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
+    with ScriptedGateway(broker) as gateway:
+        yield gateway
+
+
+def state(gateway: ScriptedGateway) -> dict[str, Any]:
+    return [said for said in gateway.states if said["status"] == "online"][-1]
+
+
+def name_of(config: bytes) -> str:
+    return hashlib.sha256(config).hexdigest()[:16]
+
+
+def tips(gateway: ScriptedGateway) -> int:
+    return sum(value == 1 for value in gateway.held.values())
+
+
+@pytest.mark.parametrize(
+    ("what", "payload"),
+    [
+        ("more lists than memory holds", b"[" * 1400),
+        ("lists nested deeper than the stack", b'{"wifi":[' + b"[" * 600 + b"]" * 600 + b"]}"),
+        ("no text", b"\xff" * 1400),
+    ],
+)
+def test_configuration_that_cannot_even_be_checked_is_refused_and_the_board_lives(
+    what: str, payload: bytes, broker: Broker, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    with SimNode(tmp_path, broker, [1, 20]) as node:
+        node.use_clock(gateway)
+        node.run_until(lambda: bool(gateway.states), 5)
+        gateway.publish("node1", "config", payload, retain=True)
+        node.run_until(lambda: state(gateway).get("config_refused") == name_of(payload), 10)
+        assert state(gateway)["config"] == name_of(node.config), what
+        node.run_until(lambda: tips(gateway) == 2, 30)
