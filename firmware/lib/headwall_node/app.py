@@ -1,51 +1,25 @@
-"""The start of the program: settings first, then the node that they describe."""
+"""The start of the program, and its end."""
 
 import asyncio
 import gc
 
-import machine
+from micropython import const
 
-from . import log, overlay, slots
+from . import overlay
 
-#: collect after so many bytes: while modules load, so that their garbage leaves no holes; later, before memory is short
-LOADING = 1024
-RUNNING = 8192
+#: collect after so many bytes: the less garbage lies about, the fewer holes it leaves between what stays
+_LOADING = const(1024)
+_RUNNING = const(2048)
 
 
 def run():
     """What main.py calls. Returns only when there are no settings; a fault comes as an exception."""
-    gc.threshold(LOADING)
-    slots.load()
-    update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
-    given, in_force, refused = overlay.call("settings", "load", "trial" in slots.state)
-    if given is None:
-        log.error("settings", refused or "there are none")
+    gc.threshold(_LOADING)
+    node = overlay.install("build", "start")
+    if node is None:
         return
-    node = overlay.install("build", "node", given, in_force, refused, update)
-    del given
-    gc.threshold(RUNNING)
+    gc.threshold(_RUNNING)
     try:
         asyncio.run(node.main())
     finally:
         node.retain()
-
-
-def _update():
-    """What pulls the bundle that was ordered; one that is here is installed, and the board starts anew.
-
-    A fault in all that must not keep the node from starting.
-    """
-    try:
-        from .update import Update, loaded
-
-        if loaded() < slots.state["update"]["size"]:
-            return Update()
-        from .install import install
-
-        install()
-        machine.reset()
-    except Exception as fault:
-        log.exception("update", fault)
-        slots.state["update"]["state"] = "refused"
-        slots.state["update"]["why"] = "%s: %s" % (type(fault).__name__, fault)
-    return None

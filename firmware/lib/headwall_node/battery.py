@@ -4,13 +4,15 @@ import asyncio
 import struct
 from binascii import crc32
 
+from micropython import const
+
 from .sleep import deep_sleep
 
-RETRY_MS = 60000  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
-FAULT_MS = 300000  # a new fault is told so long after the uplink before it at the earliest: faults may come and go
-SETTLE_MS = 50
-BLIND_MS = 600000  # longest sleep while a contact chatters: it wakes nobody then
-SHORT_MS = 2000  # so short a sleep would cost more than it saves: the start after it takes as long
+_RETRY_MS = const(60000)  # wait after an uplink that failed, doubled with each in a row, up to uplink_s
+_FAULT_MS = const(300000)  # a new fault is told so long after the uplink before it at the earliest: they come and go
+_SETTLE_MS = const(50)
+_BLIND_MS = const(600000)  # longest sleep while a contact chatters: it wakes nobody then
+_SHORT_MS = const(2000)  # so short a sleep would cost more than it saves: the start after it takes as long
 # kept in RTC memory: uptimes at which the next uplink is due, the last one was, and rain fell that nobody knows of
 # (-1: none); failures in a row; CRC of the faults and count of the tips that the last uplink told
 _KEPT = "<qqqBII"
@@ -37,16 +39,16 @@ class Battery:
                 self._connected(await connect())
                 continue
             wait = min(self._due_ms(), self._next_duty()) - self._clock.uptime_ms()
-            if wait > SHORT_MS:
+            if wait > _SHORT_MS:
                 self._node.retain()
                 self._sleep(wait)
-            await asyncio.sleep_ms(SETTLE_MS)
+            await asyncio.sleep_ms(_SETTLE_MS)
 
     def _sleep(self, ms):
         """Until then, or until a contact closes; not one that chatters, which would wake the board for ever."""
         contacts = [(gauge.pin, None if gauge.reason == "fault" else gauge.level) for gauge in self._node.gauges]
         if None in [level for _, level in contacts]:
-            ms = min(ms, BLIND_MS)
+            ms = min(ms, _BLIND_MS)
         deep_sleep(ms, contacts)
 
     def _due_ms(self):
@@ -58,7 +60,7 @@ class Battery:
                 self._keep()
             due = min(due, self._rain + node.given["rain_uplink_s"] * 1000)
         if _sum(node.report.faults) not in (self._faults, _sum([])) and not self._failures:
-            due = min(due, self._last + FAULT_MS)
+            due = min(due, self._last + _FAULT_MS)
         return due
 
     def _connected(self, safe):
@@ -67,7 +69,7 @@ class Battery:
         self._failures = 0 if safe else self._failures + 1
         every = node.given["uplink_s"] * 1000
         if self._failures:
-            self._due = up + min(every, RETRY_MS << min(self._failures - 1, 12))
+            self._due = up + min(every, _RETRY_MS << min(self._failures - 1, 12))
         else:
             self._due = up - up % every + every  # with the sensors, which are read at whole periods
         self._last, self._rain = up, -1
@@ -88,7 +90,7 @@ class Battery:
         """Wait until the board rests; a contact that chatters is not waited for for ever."""
         end = self._clock.uptime_ms() + self._node.given["awake_max_s"] * 1000
         while not self._rests() and (self._clock.uptime_ms() < end or not self._node.may_sleep):
-            await asyncio.sleep_ms(SETTLE_MS)
+            await asyncio.sleep_ms(_SETTLE_MS)
 
     def _next_duty(self):
         """Uptime at which the first gauge owes its report, or the first sampler its reading."""

@@ -6,8 +6,45 @@ from binascii import hexlify
 import esp32
 import machine
 
-from . import log, overlay, power, sleep, stored
-from .specs import GAUGES
+from . import log, overlay, power, sleep, slots, stored
+
+_MADE_FROM = (
+    "ca_file", "cert_file", "username", "password", "wifi", "modem", "wifi_timeout_s", "connect_timeout_s",
+    "reply_timeout_s", "custody_timeout_s", "backoff_min_s", "backoff_max_s", "keepalive_s", "report_s", "gauges",
+    "sampled", "sim_pin", "apn_password",
+)  # fmt: skip
+
+
+def start():
+    """Settings first, then the Node that they describe; None where there are no settings."""
+    slots.load()
+    update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
+    given, in_force, refused = overlay.call("settings", "load", "trial" in slots.state)
+    if given is None:
+        log.error("settings", refused or "there are none")
+        return None
+    return node(given, in_force, refused, update)
+
+
+def _update():
+    """What pulls the bundle that was ordered; one that is here is installed, and the board starts anew.
+
+    A fault in all that must not keep the node from starting.
+    """
+    try:
+        from .update import Update, loaded
+
+        if loaded() < slots.state["update"]["size"]:
+            return Update()
+        from .install import install
+
+        install()
+        machine.reset()
+    except Exception as fault:
+        log.exception("update", fault)
+        slots.state["update"]["state"] = "refused"
+        slots.state["update"]["why"] = "%s: %s" % (type(fault).__name__, fault)
+    return None
 
 
 def node(given, in_force, refused, update):
@@ -15,6 +52,7 @@ def node(given, in_force, refused, update):
 
     refused: why the newest settings were not taken, or None.
     """
+    room = _room(given) if given["mode"] == "mains" else None
     from .clock import Clock
     from .journal import Journal
     from .maintenance import Maintenance
@@ -40,9 +78,9 @@ def node(given, in_force, refused, update):
     report.node = made
     _add_gauges(made)
     _add_samplers(made)
-    del given["sensors"]  # 1 KB for many of them
-    if given["mode"] == "mains":
-        add_uplink(made)
+    if room is not None:
+        add_uplink(made, room)
+        _forget_settings(given)
     return made
 
 
@@ -55,12 +93,11 @@ def _resume(journal, retained):
 
 
 def _add_gauges(made):
-    contacts = [line for line in _sensors(made) if line[1] in GAUGES]
-    if not contacts:
+    if not made.given["gauges"]:
         return
     from .sensors.tipping_bucket import TippingBucket, Tips
 
-    contacts = [stored.line(number) for number, _ in contacts]
+    contacts = [stored.line(number) for number in made.given["gauges"]]
     tips = Tips(made.journal, made.retained, made.clock, [sensor["streams"][0] for sensor in contacts])
     woken = sleep.woken_by()
     for contact, sensor in enumerate(contacts):
@@ -73,15 +110,14 @@ def _add_gauges(made):
 
 
 def _add_samplers(made):
-    sampled = [line for line in _sensors(made) if line[1] not in GAUGES]
-    if not sampled:
+    if not made.given["sampled"]:
         return
     from .rig import Rig
     from .sampler import Sampler
 
     rig = Rig(made.clock.uptime_ms)
     fast = 0
-    for slot, (number, _) in enumerate(sampled, len(made.gauges)):
+    for slot, number in enumerate(made.given["sampled"], len(made.gauges)):
         sensor = stored.line(number)
         rig.watch(sensor.get("temperature_from"))
         fast = fast or sensor["fast_s"]
@@ -92,18 +128,12 @@ def _add_samplers(made):
         made.pace = rig.pace = Pace(made.given, made.journal.total, made.clock, made.retained)
 
 
-def _sensors(made):
-    """(line of the stored settings, kind) of each sensor."""
-    return list(enumerate(made.given["sensors"], 1))
-
-
-def add_uplink(made):
+def add_uplink(made, room=None):
     """Give a Node its way to the gateway."""
-    from .room import Room
+    given = made.given
+    room = room or _room(given)
     from .uplink import Uplink
 
-    given = made.given
-    room = Room(given["ca_file"], given["cert_file"])
     made.uplink = Uplink(
         given,
         made.journal,
@@ -118,6 +148,19 @@ def add_uplink(made):
         made.update,
     )
     gc.collect()
+
+
+def _forget_settings(given):
+    """Drop what only the making of parts needed. On battery the uplink is yet to be made; there memory is not short."""
+    for key in _MADE_FROM:
+        given.pop(key, None)
+
+
+def _room(given):
+    """What needs memory in one piece; so it comes before the modules that fill the heap."""
+    from .room import Room
+
+    return Room(given["ca_file"], given["cert_file"])
 
 
 def _link(given):

@@ -13,12 +13,14 @@ import os
 import time
 from binascii import hexlify
 
+from micropython import const
+
 from . import BUILD_MS
 
 LATEST_MS = 4102444800000  # 2100-01-01: no clock shows more
 _EPOCH_MS = 946684800000 if time.gmtime(0)[0] == 2000 else 0
-_REBASE_MS = 1 << 28  # 3.1 days: ticks differ rightly up to 6.2
-_STALE_MS = 86400000  # after a day without the better source a lesser one may set the clock
+_REBASE_MS = const(1 << 28)  # 3.1 days: ticks differ rightly up to 6.2
+_STALE_MS = const(86400000)  # after a day without the better source a lesser one may set the clock
 
 #: who may tell the time, the better the higher: a battery-backed chip, the gateway over TLS, NTP
 SOURCES = {"ds3231": 1, "custody": 2, "ntp": 3}

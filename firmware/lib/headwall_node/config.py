@@ -203,7 +203,9 @@ def prepare(target, key, keep, path="config.json", secrets="secrets.json"):
     if full is None:
         return faults
     sensors = full["sensors"]
-    full["sensors"] = [sensor["kind"] for sensor in sensors]
+    del full["sensors"]
+    full["gauges"] = [i for i, sensor in enumerate(sensors, 1) if sensor["kind"] in GAUGES]
+    full["sampled"] = [i for i, sensor in enumerate(sensors, 1) if sensor["kind"] not in GAUGES]
     full["battery"] = [sensor["streams"][0] for sensor in sensors if sensor["kind"] == "adc_voltage"][:1]
     hidden = list(_secrets(secrets))
     for name in hidden:

@@ -3,10 +3,12 @@
 import sys
 from time import ticks_ms
 
-LEVELS = ("debug", "info", "warn", "error")
-KEEP = 12
+from micropython import const
 
-ring = []  # the last KEEP lines
+LEVELS = ("debug", "info", "warn", "error")
+_KEEP = const(12)
+
+ring = []  # the last _KEEP lines
 level = 1  # index into LEVELS; lines below it are neither printed nor kept
 _states = {}  # subject -> the trouble it was last in
 now = ticks_ms  # the node puts the clock's uptime here
@@ -18,7 +20,7 @@ def _say(grade, subject, text):
     line = "%d %s %s: %s" % (now(), LEVELS[grade], subject, text)
     print(line)
     ring.append(line)
-    if len(ring) > KEEP:
+    if len(ring) > _KEEP:
         ring.pop(0)
 
 

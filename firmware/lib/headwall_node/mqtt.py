@@ -10,6 +10,7 @@ import asyncio
 from time import ticks_add, ticks_diff, ticks_ms
 
 from . import overlay
+from .bell import Bell
 from .mqtt_error import MqttError
 from .mqtt_parser import Parser
 from .mqtt_wire import Wire
@@ -50,7 +51,7 @@ class Client:
         self._parser = Parser(bytearray(1024) if rx is None else rx, self._handle)
         self.lock = asyncio.Lock()
         self._changed = asyncio.Event()
-        self._kick = asyncio.Event()
+        self._kick = Bell()
         self._reader = self._keeper = self._writer = None
         self.where = ""
         self._packet_id = 0
@@ -266,10 +267,7 @@ class Client:
                     raise MqttError("timeout", "%s %s in time" % (self.where, what))
                 wait = min(wait, left) if wait > 0 else left
             self._kick.clear()
-            try:
-                await asyncio.wait_for_ms(self._kick.wait(), wait)
-            except asyncio.TimeoutError:
-                pass
+            await self._kick.wait_ms(wait)
 
     def _debts(self):
         """(tick, what the broker has not done) of everything it owes."""

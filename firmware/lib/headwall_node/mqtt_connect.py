@@ -1,10 +1,9 @@
-"""How a connection of mqtt.Client comes about: TLS context, socket, CONNECT, SUBSCRIBE. Used through overlay.call().
+"""How a connection of mqtt.Client comes about: socket, CONNECT, SUBSCRIBE. Used through overlay.call().
 
 Numbers in comments are sections of OASIS MQTT 3.1.1.
 """
 
 import socket
-import ssl
 from errno import EINPROGRESS
 
 from .mqtt import field, head, number
@@ -20,25 +19,6 @@ _REFUSALS = (
     ("bad_credentials", "bad user name or password"),
     ("bad_credentials", "not authorised"),
 )
-
-
-def tls_context(ca_der, own=None):
-    """A context that accepts only a server whose certificate is signed by the CA given as DER bytes.
-
-    own: certificate and key of the node as DER bytes, for a broker that asks for one.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.verify_mode = ssl.CERT_REQUIRED  # ports differ in the default
-    try:
-        context.load_verify_locations(cadata=ca_der)
-    except (ValueError, OSError) as error:
-        raise MqttError("wrong_ca", "the CA file is not a certificate in DER: %s" % error)
-    if own is not None:
-        try:
-            context.load_cert_chain(*own)
-        except (ValueError, OSError) as error:
-            raise MqttError("wrong_cert", "the node's certificate or its key is no good: %s" % error)
-    return context
 
 
 async def open(client, host, port, tls, name, will):

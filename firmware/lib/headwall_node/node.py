@@ -4,14 +4,16 @@ import asyncio
 import json
 
 import machine
+from micropython import const
 
 from . import log, overlay, power, slots
+from .bell import Bell
 
-UPLINK_WITHIN_S = 300  # longest time from one sign of life of the uplink to the next
-GAUGE_WITHIN_S = 60
-SENSORS_WITHIN_S = 300  # a wait for a handshake, the longest warm-up and timeout, and a pause of half a minute
-COMMANDS_MAX = 4  # that wait; the gateway sends what did not fit again
-STARVED_CONNECTIONS = 8  # so many in a row without memory, some minutes: only a restart makes one heap of the pieces
+_UPLINK_WITHIN_S = const(300)  # longest time from one sign of life of the uplink to the next
+_GAUGE_WITHIN_S = const(60)
+_SENSORS_WITHIN_S = const(300)  # a wait for a handshake, the longest warm-up and timeout, and a pause of half a minute
+_COMMANDS_MAX = const(4)  # that wait; the gateway sends what did not fit again
+_STARVED_CONNECTIONS = const(8)  # so many in a row without memory, some minutes: only a restart mends the heap
 
 
 class Node:
@@ -40,7 +42,7 @@ class Node:
         self._commands = []  # the first is being done
         self.lag_ms = 0
         self._awake_ms = 0  # uptime until which the board is not to sleep
-        self._soon = asyncio.Event()  # have a look at once
+        self._soon = Bell()  # have a look at once
         self._chip_due = False  # the DS3231 is to be told a new time
         self._watchdog = power.Watchdog(given["watchdog_s"], clock.uptime_ms)
 
@@ -56,12 +58,12 @@ class Node:
     # ---- tasks
 
     async def _run_gauge(self, contact):
-        await self.gauges[contact].run(self._beat("gauge%d" % contact, GAUGE_WITHIN_S))
+        await self.gauges[contact].run(self._beat("gauge%d" % contact, _GAUGE_WITHIN_S))
 
     async def _run_samplers(self):
         from .sampler import serve
 
-        await serve(self.samplers, self.clock, self._beat("sensors", SENSORS_WITHIN_S))
+        await serve(self.samplers, self.clock, self._beat("sensors", _SENSORS_WITHIN_S))
 
     def _beat(self, name, within_s):
         """What a task must call at least so often; it also looks for new records."""
@@ -83,16 +85,14 @@ class Node:
             log.trouble("watchdog", "no progress of " + ", ".join(late) if late else None)
             self.look_for_faults()
             self.retain()
-            if self.uplink is not None and self.uplink.starved >= STARVED_CONNECTIONS:
+            if self.uplink is not None and self.uplink.starved >= _STARVED_CONNECTIONS:
                 self.restart = "no memory to connect"
             slots.judge(False, self.clock.uptime_ms())
             await self._keep_chip()
             await self._start_anew()
             self._soon.clear()
             due = self.clock.uptime_ms() + self.given["watchdog_s"] * 500
-            try:
-                await asyncio.wait_for_ms(self._soon.wait(), self.given["watchdog_s"] * 500)
-            except asyncio.TimeoutError:
+            if not await self._soon.wait_ms(self.given["watchdog_s"] * 500):
                 self.lag_ms = max(self.lag_ms, self.clock.uptime_ms() - due)
 
     async def _start_anew(self):
@@ -123,7 +123,7 @@ class Node:
             self.uplink.changed.set()
 
     async def _on_mains(self):
-        self._watchdog.register("uplink", UPLINK_WITHIN_S)
+        self._watchdog.register("uplink", _UPLINK_WITHIN_S)
         await self.uplink.run()
 
     async def _on_battery(self):
@@ -135,7 +135,7 @@ class Node:
         """Connect until everything is in custody; whether it is."""
         if self.uplink is None:
             overlay.install("build", "add_uplink", self)  # most starts on battery do without its memory
-        self._watchdog.register("uplink", UPLINK_WITHIN_S)
+        self._watchdog.register("uplink", _UPLINK_WITHIN_S)
         try:
             return await self.uplink.once(self.given["awake_max_s"] * 1000)
         finally:
@@ -161,7 +161,7 @@ class Node:
 
     def command(self, told):
         """A command from the gateway; called from the MQTT client's reader."""
-        if len(self._commands) < COMMANDS_MAX and told.get("id") not in [each.get("id") for each in self._commands]:
+        if len(self._commands) < _COMMANDS_MAX and told.get("id") not in [each.get("id") for each in self._commands]:
             self._commands.append(told)
             self.uplink.working = True
             if len(self._commands) == 1:
@@ -172,7 +172,7 @@ class Node:
         while self._commands:
             told = self._commands[0]
             try:
-                answer = await overlay.call("commands", "obey", told, self)
+                answer = await overlay.call("order" if told.get("do") == "update" else "commands", "obey", told, self)
             except Exception as fault:
                 log.exception("command", fault)
                 answer = {"v": 1, "id": told.get("id"), "do": told.get("do"), "ok": False}

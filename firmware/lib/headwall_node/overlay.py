@@ -1,7 +1,8 @@
 """Code that is needed seldom: loaded, used, forgotten. So the parts of a node that are not needed at one time share one
 room, and all together need not fit the heap (docs/decisions/0014).
 
-What comes in with such a module goes with it; what was there before stays. It keeps nothing that must last.
+What comes in with such a module goes with it, what was there before stays: so a module that keeps something, as power
+does, is never first imported by such a one.
 """
 
 import asyncio
@@ -53,10 +54,11 @@ def call(name, function, *args):
 
 
 def install(name, function, *args):
-    """As call(), but what the function imports while it runs stays."""
-    module, came = load(name)
-    forget(came)
-    return getattr(module, function)(*args)
+    """As call(), but everything except the module itself stays."""
+    __import__(_PACKAGE + name)
+    function = getattr(sys.modules[_PACKAGE + name], function)
+    forget([_PACKAGE + name])
+    return function(*args)
 
 
 def make(name, *args):

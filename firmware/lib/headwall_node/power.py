@@ -8,13 +8,14 @@ import struct
 from binascii import crc32, hexlify, unhexlify
 
 import machine
+from micropython import const
 
 #: tips that may wait for the journal, and so the most that one power cut can lose
 PENDING_MAX = 8
 #: contacts (gauges) that RTC memory has room for
-CONTACTS_MAX = 4
+_CONTACTS_MAX = const(4)
 #: sensors of any kind that it has room for, the contacts among them
-SENSORS_MAX = 12
+_SENSORS_MAX = const(12)
 
 _MAGIC = b"HWR3"
 _NO_JID = bytes(8)
@@ -72,7 +73,7 @@ class Retained:
         self.maintenance = (0, 0)
         self.mode = self.pace = self.orders = b""
         self.closed = 0
-        self.reported = [-1] * SENSORS_MAX
+        self.reported = [-1] * _SENSORS_MAX
         self.pending = []
 
     def _load(self, raw):

@@ -56,6 +56,6 @@ class Report:
             slots.state["update"] and slots.state["update"]["state"],
         )
 
-    def message(self):
-        """The state message as JSON text."""
-        return overlay.call("state", "message", self, self._journal, self._clock, self.node)
+    def message(self, buf):
+        """The state message as JSON text in `buf`, good as long as that is not used for another."""
+        return overlay.call("state", "message", self, self._journal, self._clock, self.node, buf)

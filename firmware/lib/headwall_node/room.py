@@ -1,18 +1,20 @@
 """What needs memory in one piece. It is taken first, while the heap is whole; later it could not be found again."""
 
+from micropython import const
+
 from . import overlay
 from .mqtt_error import MqttError
 
-PACK_BYTES = 2048  # a quarter of what the contract allows, some 80 readings
-RX_BYTES = 1536  # the largest message that can be received: a configuration
+_PACK_BYTES = const(2048)  # a quarter of what the contract allows, some 80 readings
+_RX_BYTES = const(1536)  # the largest message that can be received: a configuration
 
 
 class Room:
     """pack: buffer of the outgoing pack · rx: of what comes in · tls(): the TLS context, 3 KB, made once."""
 
     def __init__(self, ca_file, cert_file=""):
-        self.pack = bytearray(PACK_BYTES)
-        self.rx = bytearray(RX_BYTES)
+        self.pack = bytearray(_PACK_BYTES)
+        self.rx = bytearray(_RX_BYTES)
         self._ca_file = ca_file
         self._cert_file = cert_file  # NODE.der, beside it NODE.key.der
         self._tls = None
@@ -28,7 +30,7 @@ class Room:
             if self._cert_file:
                 key_file = self._cert_file[:-3] + "key.der"
                 own = _read(self._cert_file, "wrong_cert"), _read(key_file, "wrong_cert")
-            self._tls = overlay.call("mqtt_connect", "tls_context", ca, own)
+            self._tls = overlay.call("mqtt_tls", "tls_context", ca, own)
         return self._tls
 
     def forget_tls(self):

@@ -18,6 +18,7 @@ Whatever else it raises, or no end in time, is a null with reason "fault" or "no
 import asyncio
 
 import machine
+from micropython import const
 
 from . import (
     log,
@@ -25,10 +26,11 @@ from . import (
     sensors,  # noqa: F401  the package stays, its drivers come and go
     stored,
 )
+from .bell import Bell
 
-RETRY_MS = 1000
-STALE_MS = 900000  # an older temperature is none
-_wake = asyncio.Event()
+_RETRY_MS = const(1000)
+_STALE_MS = const(900000)  # an older temperature is none
+_wake = Bell()
 
 
 class Sampler:
@@ -85,7 +87,7 @@ class Sampler:
     def lacks(self, other):
         """Whether this sensor needs a value of another that is not there, as after a sleep: that one is read first."""
         wants = self.wants
-        return bool(wants) and wants.startswith(other.name + ".") and self._rig.newest(wants, STALE_MS) is None
+        return bool(wants) and wants.startswith(other.name + ".") and self._rig.newest(wants, _STALE_MS) is None
 
     async def serve(self):
         """Read and write once; where flash refuses, that is told and the reading is due still."""
@@ -94,7 +96,7 @@ class Sampler:
             self._write(await self.read())
         except (OSError, ValueError) as error:
             log.trouble(self.name, "flash does not take or give: %s" % error)
-            await asyncio.sleep_ms(RETRY_MS)
+            await asyncio.sleep_ms(_RETRY_MS)
         self._busy = False
 
     async def read(self):
@@ -178,7 +180,4 @@ async def serve(samplers, clock, beat):
                 beat()
             await first.serve()
             continue
-        try:
-            await asyncio.wait_for_ms(_wake.wait(), wait)
-        except asyncio.TimeoutError:
-            pass
+        await _wake.wait_ms(wait)

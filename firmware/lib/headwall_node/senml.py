@@ -26,7 +26,7 @@ class Pack:
 
     def __init__(self, mac, limit=PACK_BYTES, most=PACK_RECORDS, buf=None):
         self._base = BASE_NAME + mac + ":"
-        self._buf = bytearray(limit) if buf is None else buf
+        self.buf = bytearray(limit) if buf is None else buf
         self._most = most
         self.begin("")
 
@@ -51,7 +51,7 @@ class Pack:
         if stream is None:
             return self.count == 0 and self.raw(record)
         text = self._text(record)
-        if self._used + len(text) + 4 > len(self._buf):  # comma, braces and the bracket at the end
+        if self._used + len(text) + 4 > len(self.buf):  # comma, braces and the bracket at the end
             return False
         self._put(text)
         self._note(record)
@@ -72,12 +72,12 @@ class Pack:
         """The pack as a view of the buffer, good until the next `begin`; None if it is empty."""
         if not self.count:
             return None
-        self._buf[self._used] = 0x5D  # ]
-        return memoryview(self._buf)[: self._used + 1]
+        self.buf[self._used] = 0x5D  # ]
+        return memoryview(self.buf)[: self._used + 1]
 
     def _put(self, text):
         data = (("[{" if not self._used else ",{") + text + "}").encode()
-        self._buf[self._used : self._used + len(data)] = data
+        self.buf[self._used : self._used + len(data)] = data
         self._used += len(data)
 
     def _note(self, record):

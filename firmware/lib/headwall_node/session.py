@@ -10,14 +10,15 @@ in parts and at last raw (window.py). No answer means that the gateway is away: 
 then, and names the fault custody_missing; what the broker holds needs no second copy.
 """
 
-import asyncio
 import json
 from time import ticks_add, ticks_diff, ticks_ms
 
+from micropython import const
+
 from . import log, slots
 
-ANSWER_MS = 5000  # how long to wait for the custody answer to a state message
-IDLE_MS = 60000  # longest wait at a stretch: the watchdog wants to see progress
+_ANSWER_MS = const(5000)  # how long to wait for the custody answer to a state message
+_IDLE_MS = const(60000)  # longest wait at a stretch: the watchdog wants to see progress
 
 
 class Session:
@@ -56,10 +57,7 @@ class Session:
             up.hold(self._outstanding())
             if not up.window.flight and await up.keep_time():
                 continue
-            try:
-                await asyncio.wait_for_ms(up.changed.wait(), self._wait_ms())
-            except asyncio.TimeoutError:
-                pass
+            await up.changed.wait_ms(self._wait_ms())
 
     def _outstanding(self):
         """Whether network work is under way that somebody will answer soon."""
@@ -74,7 +72,7 @@ class Session:
     async def _step(self):
         """Do the one thing that is due, if any; True when something was done."""
         up = self._up
-        if self._asked is not None and ticks_diff(ticks_ms(), self._asked) >= ANSWER_MS:
+        if self._asked is not None and ticks_diff(ticks_ms(), self._asked) >= _ANSWER_MS:
             self._no_answer()
             return True
         if self._told != up.report.material():
@@ -98,20 +96,20 @@ class Session:
 
     def _wait_ms(self):
         """How long nothing is due if nothing happens."""
-        wait = IDLE_MS
+        wait = _IDLE_MS
         if self._asked is not None:
-            wait = ANSWER_MS - ticks_diff(ticks_ms(), self._asked)
+            wait = _ANSWER_MS - ticks_diff(ticks_ms(), self._asked)
         elif self._up.window.flight:
             wait = self._ask_in_ms()
         if self._up.update is not None:
             wait = min(wait, ticks_diff(self._up.update.due, ticks_ms()))
-        return max(1, min(wait, IDLE_MS))
+        return max(1, min(wait, _IDLE_MS))
 
     def _ask_in_ms(self):
         """Time until custody for the first pack in flight is worth a question; not before its PUBACK."""
         head = self._up.window.flight[0]
         if head.packet_id is None or head.packet_id in self._up.client.unacked:
-            return IDLE_MS
+            return _IDLE_MS
         wait = self._up.custody_ms - ticks_diff(ticks_ms(), head.sent_at)
         if self._ask_due is not None:
             wait = max(wait, ticks_diff(self._ask_due, ticks_ms()))
@@ -134,7 +132,7 @@ class Session:
 
     async def _say_state(self):
         self._told = self._up.report.material()
-        await self._up.publish("state", self._up.report.message(), retain=True)
+        await self._up.publish("state", self._up.report.message(self._up.pack.buf), retain=True)
 
     # ---- sending
 

@@ -28,8 +28,8 @@ REFUSED = "config.refused"  # {"hash", "why"}
 def load(on_trial=False):
     """(the node's settings, their hash, why the newest configuration was refused or None).
 
-    The settings are None when there are none. Their "sensors" holds the kind of each, stored.line() gives the rest;
-    "battery" has the stream of the supply's voltage, or nothing.
+    The settings are None when there are none. Instead of "sensors" they have, for stored.line(), the lines of the
+    "gauges" and of the "sampled" ones; "battery" has the stream of the supply's voltage, or nothing.
     A version on trial takes nothing new: the one before it must find settings that it can read.
     """
     error = None if on_trial else _take_candidate()

@@ -1,19 +1,33 @@
 """The state message: what the node says of itself when it connects and when something changes. Loaded when needed."""
 
 import gc
+import io
 import json
 import os
 
 from micropython import const
 
-from . import VERSION, power, settings, slots
+from . import VERSION, overlay, power, slots
 from .chip import chip
 
 _LOOK_BACK = const(100)  # so many records at most are looked at for the battery's voltage
 
 
-def message(report, journal, clock, node):
-    """The message as JSON text. node: node.Node, or None where there is none (in a test)."""
+class _Into(io.IOBase):
+    """A stream into a buffer: the text would need some 1 KB in one piece, beside what it is made of."""
+
+    def __init__(self, buf):
+        self._buf = buf
+        self.used = 0
+
+    def write(self, data):
+        self._buf[self.used : self.used + len(data)] = data
+        self.used += len(data)
+        return len(data)
+
+
+def message(report, journal, clock, node, buf):
+    """The message as JSON text, in `buf`. node: node.Node, or None where there is none (in a test)."""
     gc.collect()
     said = {
         "v": 1,
@@ -41,12 +55,14 @@ def message(report, journal, clock, node):
         said["time_age_s"] = clock.age_ms // 1000
     if report.config_error is not None:
         said["config_error"] = report.config_error
-        said["config_refused"] = settings.refused().get("hash")  # none: the file was put there by cable
+        said["config_refused"] = overlay.call("settings", "refused").get("hash")  # none: it came by cable
     if slots.state["update"]:
         said["update"] = slots.state["update"]
     if node is not None:
         _add(said, node, journal)
-    return json.dumps(said)
+    into = _Into(buf)
+    json.dump(said, into)
+    return memoryview(buf)[: into.used]
 
 
 def _add(said, node, journal):

@@ -4,10 +4,13 @@ Whatever the network does, this task only waits; the sensors never wait for it.
 """
 
 import asyncio
-from time import ticks_diff, ticks_ms
+from time import ticks_ms
+
+from micropython import const
 
 from . import contract, log, overlay, power
 from .backoff import Backoff
+from .bell import Bell
 from .mqtt import Client
 from .mqtt_error import MqttError
 from .network_link import LinkDown
@@ -16,12 +19,10 @@ from .senml import Pack
 from .session import Session
 from .window import Window
 
-SLEEP_MS = 60000  # longest sleep at a stretch: the watchdog wants to see progress
-STABLE_MS = 60000  # a connection that lived so long ends the back-off
-CLASH_CLOSES = 3  # so many fresh connections in a row closed by the broker: another node uses our client id
-NTP_RETRY_MS = 3600000
-END_MS = 5000  # longest wait for the last answers
-DRIFT_MS = 2000  # the gateway corrects a clock that is off by more
+_SLEEP_MS = const(60000)  # longest sleep at a stretch: the watchdog wants to see progress
+_NTP_RETRY_MS = const(3600000)
+_END_MS = const(5000)  # longest wait for the last answers
+_DRIFT_MS = const(2000)  # the gateway corrects a clock that is off by more
 
 
 class Uplink:
@@ -32,12 +33,12 @@ class Uplink:
     room: room.Room, the buffers and the TLS context · update: update.Update while a bundle is to be pulled, or None ·
     starved: connections in a row that ended for want of memory
 
-    changed: an event; set it when there is something new in the journal, report or replies · replies: texts that
+    changed: a bell; set it when there is something new in the journal, report or replies · replies: texts that
     answer commands · working: whether a command is being done, so that more of them will come
     """
 
     def __init__(self, config, journal, clock, link, report, mac, on_config, on_command, progress, room, update=None):
-        self._config = config
+        self.config = config
         self.link = link
         self.journal = journal
         self.clock = clock
@@ -49,7 +50,7 @@ class Uplink:
         self.pack = Pack(mac, buf=room.pack)
         self.window = Window(journal, contract.PACK_RECORDS, contract.WINDOW_PACKS, contract.POISON_TRIES)
         self.asking = Backoff(self.custody_ms, 3600000)
-        self.changed = asyncio.Event()
+        self.changed = Bell()
         self.replies = []
         self.working = False
         self.client = Client(
@@ -64,25 +65,25 @@ class Uplink:
         )
         self.client.on_change = self.changed.set
         self.client.on_ping = _hold_ping
-        self._backoff = Backoff(config["backoff_min_s"] * 1000, config["backoff_max_s"] * 1000)
+        self.backoff = Backoff(config["backoff_min_s"] * 1000, config["backoff_max_s"] * 1000)
         self._seen = journal.next
-        self._room = room
+        self.room = room
         self.update = update
         self._holding = False
-        self._closes = 0
+        self.closes = 0
         self.starved = 0
-        self._clock_doubt = False
+        self.clock_doubt = False
         self._ntp_due = 0  # uptime of the next look at the NTP server
 
     async def run(self):
         """Stay connected for ever; back off after each failure. Ends only by cancellation."""
         while True:
             await self._connection(False)
-            wait_ms = self._backoff.next_ms()
+            wait_ms = self.backoff.next_ms()
             while wait_ms > 0:
                 self.progress()
-                await asyncio.sleep_ms(min(wait_ms, SLEEP_MS))
-                wait_ms -= SLEEP_MS
+                await asyncio.sleep_ms(min(wait_ms, _SLEEP_MS))
+                wait_ms -= _SLEEP_MS
 
     async def once(self, limit_ms):
         """Connect, send until all is in the gateway's custody, disconnect; True if it is, False on any failure."""
@@ -100,7 +101,7 @@ class Uplink:
 
     async def end(self):
         """Let the answers to commands go, and say good-bye to the broker. For a planned restart."""
-        for _ in range(END_MS // 100):
+        for _ in range(_END_MS // 100):
             if not self.replies and not self.client.unacked:
                 break
             await asyncio.sleep_ms(100)
@@ -108,7 +109,7 @@ class Uplink:
 
     def publish(self, kind, payload, retain=False):
         """Publish to the node's topic of a kind; a coroutine that gives the packet id."""
-        return self.client.publish(contract.topic(self._config["node"], kind), payload, retain)
+        return self.client.publish(contract.topic(self.config["node"], kind), payload, retain)
 
     # ---- one connection
 
@@ -126,41 +127,32 @@ class Uplink:
             safe = await session.talk(until_safe)
             await self.client.disconnect()
         except (MqttError, LinkDown, OSError, MemoryError) as error:
+            self.client.close()
             self._failed(error, started)
         finally:
             self.client.close()
             self.hold(False)
         return safe
 
+    def _failed(self, error, started):
+        """Take note of what ended a connection."""
+        try:
+            overlay.call("uplink_fault", "failed", self, error, started)
+        except MemoryError:
+            log.trouble("uplink", "no memory")
+            self.starved += 1
+
     async def _connect(self):
-        config = self._config
+        config = self.config
         node = config["node"]
         name = config["broker_name"] or config["broker_host"]
         will = (contract.topic(node, "state"), OFFLINE)
         async with overlay.turn:
-            await self.client.connect(config["broker_host"], config["broker_port"], self._room.tls(), name, will)
+            await self.client.connect(config["broker_host"], config["broker_port"], self.room.tls(), name, will)
         session = Session(self)
         self.client.on_message = session.message
         await self.client.subscribe([contract.topic(node, kind) for kind in ("custody", "config", "command", "update")])
         return session
-
-    def _failed(self, error, started):
-        kind = "no_memory" if isinstance(error, MemoryError) else getattr(error, "kind", type(error).__name__)
-        log.trouble("uplink", "%s: %s" % (kind, error))
-        if kind == "wrong_ca":
-            self._room.forget_tls()  # somebody may put another CA file there
-        self._clock_doubt = kind in ("expired", "not_yet_valid")
-        self.report.fault("clock_unknown", self._clock_doubt and not self.clock.synced)
-        stable = started is not None and ticks_diff(ticks_ms(), started) > STABLE_MS
-        if stable:
-            self._backoff.reset()
-        self.starved = self.starved + 1 if kind == "no_memory" and not stable else 0
-        self._closes = self._closes + 1 if kind == "closed" and started is not None and not stable else 0
-        clash = self._closes >= CLASH_CLOSES
-        self.report.fault("client_id_clash", clash)
-        if clash:
-            name = self._config["node"]
-            log.trouble("clash", "the broker closes fresh connections: is the node id %s used twice?" % name)
 
     # ---- time
 
@@ -168,21 +160,21 @@ class Uplink:
         """TLS needs a date: ask NTP where the clock is unknown, doubtful or old; else let the best guess serve."""
         clock = self.clock
         clock.bootstrap(self.journal.last_ms)
-        if not clock.synced or self._clock_doubt:
+        if not clock.synced or self.clock_doubt:
             self._ntp_due = 0
         elif not self._ntp_due:  # the first connection after a sleep or a reset
-            self._ntp_due = clock.uptime_ms() - clock.age_ms + self._config["ntp_every_s"] * 1000
+            self._ntp_due = clock.uptime_ms() - clock.age_ms + self.config["ntp_every_s"] * 1000
         await self.keep_time()
 
     async def keep_time(self):
         """Ask NTP if that is due; whether it was."""
-        config, clock = self._config, self.clock
+        config, clock = self.config, self.clock
         if not config["ntp_host"] or clock.uptime_ms() < self._ntp_due:
             return False
         timeout_ms = config["ntp_timeout_s"] * 1000
         fault = await overlay.call("sntp", "ask", clock, config["ntp_host"], config["ntp_port"], timeout_ms)
         log.trouble("clock", fault)
-        self._ntp_due = clock.uptime_ms() + (NTP_RETRY_MS if fault else config["ntp_every_s"] * 1000)
+        self._ntp_due = clock.uptime_ms() + (_NTP_RETRY_MS if fault else config["ntp_every_s"] * 1000)
         return True
 
     def take_time(self, time_ms):
@@ -190,7 +182,7 @@ class Uplink:
         if not isinstance(time_ms, int) or isinstance(time_ms, bool):
             return
         now = self.clock.utc_ms()
-        if (now is None or abs(time_ms - now) > DRIFT_MS) and self.clock.set_utc_ms(time_ms, "custody"):
+        if (now is None or abs(time_ms - now) > _DRIFT_MS) and self.clock.set_utc_ms(time_ms, "custody"):
             log.info("clock", "set by the gateway")
 
     # ---- holds: the board must not sleep, and simulated time must not jump, while an answer is due
