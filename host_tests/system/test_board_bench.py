@@ -167,7 +167,8 @@ def test_deploy_says_that_the_board_is_full(bench: Bench) -> None:
 
 def test_deploy_refuses_a_board_without_the_journals_partition(bench: Bench) -> None:
     board = bench.board(journal_blocks=0)
-    assert "headwall board flash IMAGE" in refused("deploy", "--port", board.device)
+    said = refused("deploy", "--port", board.device)
+    assert "no partition for the journal" in said and "headwall board flash IMAGE" in said
     assert _listed(board) == {}
 
 

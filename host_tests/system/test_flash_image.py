@@ -20,7 +20,6 @@ from headwall_board.partitions import (
     Partition,
     find,
     parse_table,
-    require_journal,
     table_bytes,
     with_journal,
 )
@@ -151,12 +150,6 @@ def test_table_comes_back_as_written_and_its_md5_counts() -> None:
     struct.pack_into("<I", damaged, 4 * 32 + 8, 0x30000)
     with pytest.raises(InputError, match="MD5"):
         parse_table(bytes(damaged), "here")
-
-
-def test_board_without_journal_is_refused_with_the_way_to_get_it() -> None:
-    require_journal("[(3932160, 262144, 'journal')]\n")
-    with pytest.raises(InputError, match="headwall board flash IMAGE"):
-        require_journal("[]\r\n")
 
 
 def test_nvs_is_not_written_so_that_the_journal_goes_on(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from serial.tools import list_ports
 
+from headwall_board.release import Release, build_release, find_firmware
 from headwall_board.session import BenchError, Session, open_session
 
 PortOption = Annotated[
@@ -19,6 +21,7 @@ WaitOption = Annotated[
     float, typer.Option("--wait", min=1, help="seconds to ask a silent board; press its reset button meanwhile")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="for scripts: one JSON object, no progress")]
+FirmwareOption = Annotated[Path | None, typer.Option("--firmware", help="another folder with main.py and lib/")]
 DEFAULT_WAIT: Final = 10.0
 
 
@@ -53,3 +56,9 @@ def bar(*, hidden: bool) -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     return Progress(*columns, console=console, transient=True, disable=hidden or not console.is_terminal)
+
+
+def compiled_release(firmware: Path | None, shown: Progress) -> Release:
+    """The program of a folder, or of this checkout, compiled; each file moves a bar."""
+    task = shown.add_task("compile", total=None)
+    return build_release(firmware or find_firmware(), lambda done, of: shown.update(task, completed=done, total=of))

@@ -12,7 +12,6 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any, Final
 
-from headwall import units
 from headwall.errors import InputError
 from headwall.units import Depth, decimal_text
 
@@ -107,13 +106,6 @@ def at_current(current_ma: Fraction, low: Fraction, high: Fraction) -> Fraction:
     return low + (current_ma - 4) * (high - low) / 16
 
 
-def middle(readings: Sequence[Fraction]) -> Fraction:
-    """The median."""
-    found = sorted(readings)
-    half = len(found) // 2
-    return found[half] if len(found) % 2 else (found[half - 1] + found[half]) / 2
-
-
 def as_text(value: Fraction) -> str:
     """A number of the record: exact where it ends within six places, else rounded to them."""
     scaled = round(value * 10**_PLACES)
@@ -128,8 +120,3 @@ def points_json(points: Sequence[Point]) -> list[dict[str, str]]:
 def result_json(outcome: Outcome) -> dict[str, Any]:
     """An outcome as it stands in a record."""
     return {name: as_text(value) for name, value in outcome.result.items()}
-
-
-def tip_depth(text: object) -> Depth:
-    """The depth of one tip, such as "0.01 in"."""
-    return units.parse_depth(str(text))

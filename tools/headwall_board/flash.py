@@ -32,14 +32,17 @@ _CHIP: Final = re.compile(r"Connected to (\S+) on")
 _FLASH: Final = re.compile(r"Detected flash size: (\d+)([KM])B")
 #: what esptool says → what to do about it
 _ADVICE: Final = (
-    ("Could not open", "is it plugged in, and does no other program (console, mpremote) use it?"),
-    ("busy or doesn't exist", "is it plugged in, and does no other program (console, mpremote) use it?"),
-    ("Failed to connect", "hold the button BOOT (GPIO 0), press RESET (EN), let BOOT go, and give --no-reset"),
-    ("No serial data received", "hold the button BOOT (GPIO 0), press RESET (EN), let BOOT go, and give --no-reset"),
-    ("Failed to start stub", "try again with --no-stub"),
-    ("Hash of data", "the flash does not keep what is written to it, or the cable garbles it: try --baud 115200"),
     (
-        "Verification failed",
+        ("Could not open", "busy or doesn't exist"),
+        "is it plugged in, and does no other program (console, mpremote) use it?",
+    ),
+    (
+        ("Failed to connect", "No serial data received"),
+        "hold the button BOOT (GPIO 0), press RESET (EN), let BOOT go, and give --no-reset",
+    ),
+    (("Failed to start stub",), "try again with --no-stub"),
+    (
+        ("Hash of data", "Verification failed"),
         "the flash does not keep what is written to it, or the cable garbles it: try --baud 115200",
     ),
 )
@@ -105,7 +108,9 @@ def _why(port: str, command: str, text: str) -> str:
         return "esptool is not installed; install it: pip install 'headwall[board]'"
     fatal = next((n for n, line in enumerate(lines) if "fatal error occurred" in line), None)
     why = lines[fatal].split("occurred:", 1)[1].strip() if fatal is not None else (lines or ["it said nothing"])[-1]
-    advice = next((what for sign, what in _ADVICE if sign in text), "see what esptool says of it")
+    advice = next(
+        (what for signs, what in _ADVICE if any(sign in text for sign in signs)), "see what esptool says of it"
+    )
     return f"{port}: esptool {command} failed: {why} ({advice})"
 
 

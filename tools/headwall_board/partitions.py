@@ -148,24 +148,3 @@ def with_journal(rows: Sequence[Partition], flash_bytes: int, journal_bytes: int
         else Partition(_FILES[0], DATA, _FAT, start, begin - start)
     )
     return [*others, room, Partition(JOURNAL, DATA, _OURS, begin, journal_bytes)]
-
-
-# -- asked of a running board
-
-#: prints one line, for `require_journal`
-PROBE: Final = (
-    "import esp32\nprint([p.info()[2:5] for p in esp32.Partition.find(esp32.Partition.TYPE_DATA, label='journal')])\n"
-)
-
-
-def require_journal(said: str) -> None:
-    """Judge what a board printed for PROBE.
-
-    Raises:
-        InputError: it has no partition for a journal; says how to get it.
-    """
-    if said.strip() in ("[]", ""):
-        raise InputError(
-            "this board has no partition for the journal, where readings wait for the gateway. Put MicroPython on it "
-            "anew with: headwall board flash IMAGE --port PORT (erases its files; IMAGE is from micropython.org)"
-        )

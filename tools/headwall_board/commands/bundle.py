@@ -11,8 +11,7 @@ from headwall.errors import InputError
 from headwall.wire.bundle import read_bundle
 
 from headwall_board import bundle
-from headwall_board.bench import JsonOption, bar
-from headwall_board.release import build_release, find_firmware
+from headwall_board.bench import FirmwareOption, JsonOption, bar, compiled_release
 
 
 def register(app: typer.Typer) -> None:
@@ -34,14 +33,13 @@ def make(
     out: Annotated[Path, typer.Argument(help="the file to write")],
     signing: Annotated[Path, typer.Option("--key", help="the signing key")] = Path(bundle.PRIVATE),
     chip: Annotated[str, typer.Option("--chip", help="esp32, esp32s3, …; linux for simulated boards")] = "esp32",
-    firmware: Annotated[Path | None, typer.Option("--firmware", help="another folder with main.py and lib/")] = None,
+    firmware: FirmwareOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compile and sign the node's program."""
     private = bundle.read_private(signing)
     with bar(hidden=as_json) as shown:
-        task = shown.add_task("compile", total=None)
-        release = build_release(firmware or find_firmware(), lambda n, of: shown.update(task, completed=n, total=of))
+        release = compiled_release(firmware, shown)
     data = bundle.make_bundle(release, chip, private)
     out.write_bytes(data)
     made = read_bundle(data, str(out))

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 from typing import Annotated, Any, Final
 
 import typer
+from headwall.cli.calibration import add
 from headwall.errors import InputError
 from headwall.ledger.calibrations import parse_calibrations
+from headwall.units import parse_depth
 from headwall.wire.contract import contract
 
 from headwall_board import calibration
@@ -61,9 +64,7 @@ def calibrate(
     else:
         _say(record, target)
     if config is not None:
-        from headwall.cli.calibration import add
-
-        with _to_stderr(as_json):
+        with redirect_stdout(sys.stderr if as_json else sys.stdout):  # with --json there is one object alone
             add([target], False, config)
     if record["verdict"] == "fail":
         raise typer.Exit(1)
@@ -150,7 +151,7 @@ _Judge = Callable[[Sequence[Point]], Outcome]
 
 
 def _rain(reader: Reader, ask: _Asker) -> tuple[str, str, str, _Measure, _Judge]:
-    tip = calibration.tip_depth(ask("tip", "depth of one tip, from its plate", "0.01 in"))
+    tip = parse_depth(ask("tip", "depth of one tip, from its plate", "0.01 in"))
     funnel = calibration.positive(ask("funnel_cm2", "area of the funnel in cm²"), "funnel_cm2")
     volume = calibration.positive(ask("volume_ml", "volume that you pour, in mL"), "volume_ml")
     tolerance = calibration.positive(ask("tolerance_percent", "tolerance in percent", "2"), "tolerance_percent")
@@ -217,22 +218,11 @@ def _read(reader: Reader, stream: str) -> Fraction:
     taken = reader.readings(_READINGS)
     if stream not in taken:
         raise InputError(f"the sensor has no stream {stream!r}; it has: {', '.join(taken)}")
-    return calibration.middle(taken[stream])
+    return median(taken[stream])
 
 
 def _yes(text: str) -> bool:
     return text.lower() in ("y", "yes", "true", "1")
-
-
-@contextmanager
-def _to_stderr(wanted: bool) -> Iterator[None]:
-    """With --json standard output has one JSON object alone."""
-    before = sys.stdout
-    sys.stdout = sys.stderr if wanted else before
-    try:
-        yield
-    finally:
-        sys.stdout = before
 
 
 def _say(record: dict[str, Any], target: Path) -> None:

@@ -6,14 +6,23 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
+from headwall.errors import InputError
 
-from headwall_board import partitions
-from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
-from headwall_board.release import MPY_VERSION, OURS, PROGRAM, Release, build_release, find_firmware
+from headwall_board.bench import (
+    DEFAULT_WAIT,
+    FirmwareOption,
+    JsonOption,
+    PortOption,
+    WaitOption,
+    bar,
+    compiled_release,
+    session,
+)
+from headwall_board.partitions import JOURNAL
+from headwall_board.release import MPY_VERSION, OURS, PROGRAM, Release
 from headwall_board.session import BenchError, BoardFile, Session
 
 
@@ -33,7 +42,7 @@ class Plan:
 def deploy(
     port: PortOption = None,
     wait: WaitOption = DEFAULT_WAIT,
-    firmware: Annotated[Path | None, typer.Option("--firmware", help="another folder with main.py and lib/")] = None,
+    firmware: FirmwareOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be done")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,14 +52,15 @@ def deploy(
     the board waits at its prompt.
     """
     with bar(hidden=as_json) as shown:
-        release = _build(firmware or find_firmware(), shown.add_task("compile", total=None), shown.update)
+        release = compiled_release(firmware, shown)
         with session(port, wait) as board:
             check_board(board)
-            there = board.files(_counter(shown.add_task("compare", total=None), shown.advance))
+            compare = shown.add_task("compare", total=None)
+            there = board.files(lambda: shown.advance(compare))
             plan = plan_for(release, there)
             if not dry_run:
-                steps = len(plan.remove) + len(plan.write)
-                carry_out(plan, release, board, _counter(shown.add_task("write", total=steps), shown.advance))
+                write = shown.add_task("write", total=len(plan.remove) + len(plan.write))
+                carry_out(plan, release, board, lambda: shown.advance(write))
     if as_json:
         told = {"version": release.version, "port": board.port, "dry_run": dry_run}
         print(json.dumps({**told, "written": plan.write, "removed": plan.remove, "same": plan.same}))
@@ -63,8 +73,8 @@ def deploy(
     print(f"Version {release.version}: {len(plan.write)} files {done}, {plan.same} were right already.")
 
 
-def check_board(board: Session) -> None:
-    """Refuse a board that cannot run the program.
+def check_board(board: Session) -> int:
+    """Size of the journal's partition in bytes, of a board that can run the program.
 
     Raises:
         BenchError: its MicroPython reads other .mpy files.
@@ -78,7 +88,15 @@ def check_board(board: Session) -> None:
             f"MicroPython {version} on the board at {board.port} cannot read .mpy files of version {MPY_VERSION}; "
             "it needs 1.24 or newer: headwall board flash IMAGE"
         )
-    partitions.require_journal(board.run(partitions.PROBE))
+    board.run("import esp32")
+    sizes = board.ask(f"[p.info()[3] for p in esp32.Partition.find(esp32.Partition.TYPE_DATA, label={JOURNAL!r})]")
+    if not sizes:
+        raise InputError(
+            f"the board at {board.port} has no partition for the journal, where readings wait for the gateway. Put "
+            f"MicroPython on it anew with: headwall board flash IMAGE --port {board.port} (erases its files; IMAGE is "
+            "from micropython.org)"
+        )
+    return int(sizes[0])
 
 
 def plan_for(release: Release, there: Sequence[BoardFile]) -> Plan:
@@ -105,11 +123,3 @@ def carry_out(plan: Plan, release: Release, board: Session, done: Callable[[], N
     for path in plan.write:
         board.write(path, release.files[path])
         done()
-
-
-def _build(firmware: Path, task: object, update: Callable[..., None]) -> Release:
-    return build_release(firmware, lambda number, of: update(task, completed=number, total=of))
-
-
-def _counter(task: object, advance: Callable[..., None]) -> Callable[[], None]:
-    return lambda: advance(task)

@@ -16,7 +16,7 @@ from rich.table import Table
 from headwall_board import flash
 from headwall_board.bench import JsonOption, PortOption, chosen
 from headwall_board.image import Image, read_image
-from headwall_board.partitions import JOURNAL_BYTES
+from headwall_board.partitions import JOURNAL, JOURNAL_BYTES, files_of
 
 
 def register(app: typer.Typer) -> None:
@@ -101,8 +101,11 @@ def _report(image: Image, board: flash.Board, plan: flash.Plan) -> dict[str, obj
 def _say(image: Image, board: flash.Board, plan: flash.Plan, reset: bool) -> None:
     table = Table("Partition", "Offset", "KiB", "")
     for row in plan.table:
-        note = {"journal": "kept" if plan.keeps_journal else "new"}.get(row.label, "")
-        note = note or ("files kept" if plan.keeps_files else "new") if row.label in ("vfs", "ffat", "journal") else ""
+        note = ""
+        if row.label == JOURNAL:
+            note = "kept" if plan.keeps_journal else "new"
+        elif row == files_of(plan.table):
+            note = "files kept" if plan.keeps_files else "new"
         table.add_row(row.label, hex(row.offset), str(row.size // 1024), note)
     Console().print(table)
     print(f"{image.program or image.path.name} is on the {board.chip} ({board.flash_bytes >> 20} MiB), verified.")

@@ -15,16 +15,16 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, load_der_private_key
 from headwall.downlink.board_rules import SECRETS as SECRET_KEYS
 from headwall.errors import ConfigurationError, InputError
+from headwall.wire.bundle import SIGNATURE_BYTES
 
 from headwall_board import node_config
 from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
-from headwall_board.node_config import CONFIG, KEY_ENDS, SECRETS
+from headwall_board.node_config import CONFIG, HIDDEN_VALUE, KEY_ENDS, SECRETS
 from headwall_board.session import BenchError
 
 CA_FILE = "/ca.der"
 CERT_FILE, CERT_KEY = "/node.der", f"/node{KEY_ENDS}"
 UPDATE_KEY = "/update.key"
-_KEY_BYTES = 384  # the modulus of an RSA-3072 key
 #: settings that are good whatever the secrets are, to check these by the board's rules
 _ANY_NODE: Mapping[str, Any] = {"broker_host": "any", "sensors": [{"kind": "tipping_bucket", "pin": 4}]}
 
@@ -127,9 +127,9 @@ def _key(file: Path) -> bytes:
         data = file.read_bytes()
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from error
-    if len(data) != _KEY_BYTES:
+    if len(data) != SIGNATURE_BYTES:  # the modulus is as long as what it signs
         raise InputError(
-            f"{file} has {len(data)} bytes; update.key has {_KEY_BYTES}: headwall board bundle key makes it"
+            f"{file} has {len(data)} bytes; update.key has {SIGNATURE_BYTES}: headwall board bundle key makes it"
         )
     return data
 
@@ -164,7 +164,7 @@ def _without(secrets: Any, text: str) -> str:
     inner = secrets.values() if isinstance(secrets, dict) else secrets if isinstance(secrets, list) else ()
     for value in inner:
         text = _without(value, text)
-    return text.replace(secrets, "(secret)") if isinstance(secrets, str) and len(secrets) > 3 else text
+    return text.replace(secrets, HIDDEN_VALUE) if isinstance(secrets, str) and len(secrets) > 3 else text
 
 
 def _from_file(file: Path) -> dict[str, Any]:

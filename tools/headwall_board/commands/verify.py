@@ -7,8 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Annotated
 
 import typer
 from cryptography import x509
@@ -16,12 +14,21 @@ from headwall.errors import HeadwallError
 from rich.console import Console
 from rich.table import Table
 
-from headwall_board import node_config, partitions
-from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
+from headwall_board import node_config
+from headwall_board.bench import (
+    DEFAULT_WAIT,
+    FirmwareOption,
+    JsonOption,
+    PortOption,
+    WaitOption,
+    bar,
+    compiled_release,
+    session,
+)
 from headwall_board.commands.deploy import check_board
 from headwall_board.commands.provision import CA_FILE, UPDATE_KEY
 from headwall_board.node_config import CONFIG, SECRETS
-from headwall_board.release import OURS, Release, build_release, find_firmware
+from headwall_board.release import OURS, Release
 from headwall_board.session import BoardFile, Session
 
 _SOON = timedelta(days=30)
@@ -43,15 +50,12 @@ class Finding:
 def verify(
     port: PortOption = None,
     wait: WaitOption = DEFAULT_WAIT,
-    firmware: Annotated[Path | None, typer.Option("--firmware", help="another folder with main.py and lib/")] = None,
+    firmware: FirmwareOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare a board with this release: every file, versions, partition, configuration. Ends with 1 if it differs."""
     with bar(hidden=as_json) as shown:
-        compile_ = shown.add_task("compile", total=None)
-        release = build_release(
-            firmware or find_firmware(), lambda number, of: shown.update(compile_, completed=number, total=of)
-        )
+        release = compiled_release(firmware, shown)
         with session(port, wait) as board:
             task = shown.add_task("compare", total=None)
             there = board.files(lambda: shown.advance(task))
@@ -76,10 +80,9 @@ def _board(board: Session) -> list[Finding]:
     version, identity = board.ask("[list(sys.implementation[1][:3]), machine.unique_id().hex()]")
     found = [Finding("id", None, identity)]
     try:
-        check_board(board)
-        size = int(board.run(partitions.PROBE).strip(" []()\r\n").split(",")[1])
+        journal_bytes = check_board(board)
         found.append(Finding("MicroPython", True, ".".join(map(str, version))))
-        found.append(Finding("journal partition", True, f"{size // 1024} KiB"))
+        found.append(Finding("journal partition", True, f"{journal_bytes // 1024} KiB"))
     except HeadwallError as error:
         found.append(Finding("MicroPython and journal partition", False, str(error)))
     free = board.free_bytes()
@@ -95,14 +98,11 @@ def _files(release: Release, there: Sequence[BoardFile]) -> list[Finding]:
             findings.append(Finding(path, False, "missing"))
         elif hashes[path] != hashlib.sha256(data).hexdigest():
             findings.append(Finding(path, False, "differs"))
-    findings += [Finding(path, False, "is not of this release") for path in _strangers(release, hashes)]
+    strangers = [path for path in hashes if path.startswith(OURS) and path not in release.files]
+    findings += [Finding(path, False, "is not of this release") for path in strangers]
     if findings:
         return [*findings, Finding("program", False, "headwall board deploy puts this right")]
     return [Finding("program", True, f"{len(release.files)} files, each with the hash of version {release.version}")]
-
-
-def _strangers(release: Release, paths: Sequence[str] | dict[str, str]) -> list[str]:
-    return [path for path in paths if path.startswith(OURS) and path not in release.files]
 
 
 def _settings(board: Session, there: Sequence[BoardFile]) -> list[Finding]:
