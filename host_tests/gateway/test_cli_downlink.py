@@ -133,6 +133,8 @@ def test_the_same_configuration_is_not_sent_twice_but_a_refused_one_may_be(desk:
         ({"wifi": [{"ssid": "x"}]}, "wifi has no place here"),
         ({"sensors": [{"kind": "tipping_bucket", "pin": 4, "name": "roof"}]}, "no datastream board-a/roof.tips"),
         ({"sensors": []}, "sensors has 0 entries"),
+        ({"sensors": [{"kind": "modbus", "registers": [{"function": 6}]}]}, "function is 6; one of: 3, 4"),
+        ({"version": 999999999}, "version is 1000000000; possible: 0 to 999999999"),
         ({"broker_name": "x" * 253, "ntp_host": "y" * 253, "ca_file": "z" * 64, "broker_host": "b" * 253}, None),
     ],
 )
@@ -150,7 +152,7 @@ def test_a_configuration_that_the_board_would_refuse_is_not_sent(
 
 def test_a_configuration_too_large_for_the_boards_buffer_is_not_sent(desk: Desk) -> None:
     room = (FIRMWARE / "room.py").read_text()
-    assert f"RX_BYTES = {MESSAGE_BYTES}" in room
+    assert f"RX_BYTES = const({MESSAGE_BYTES})" in room
     many = [{"kind": "tipping_bucket", "pin": 4, "stuck_s" + " " * 1500: 4}]
     with pytest.raises(ConfigurationError, match=f"a board can receive {MESSAGE_BYTES}"):
         send(desk, sensors=many)
@@ -178,7 +180,7 @@ def test_boards_rules_that_are_not_here_or_fail_are_named(tmp_path: Path) -> Non
         board_verdict({}, tmp_path)
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", "nothing"])
+@pytest.mark.parametrize("text", ["[1]", "{", "nothing", "[" * 100_000, '{"ntp_host":"\\ud800"}'])
 def test_a_file_that_holds_no_settings_is_named(desk: Desk, text: str) -> None:
     (desk.folder / "board.json").write_text(text)
     with pytest.raises(InputError, match=r"board\.json"):
@@ -228,6 +230,10 @@ def test_a_command_is_kept_for_the_board(desk: Desk, arguments: list[str], field
         (["maintenance", "--minutes", "5"], "true or false"),
         (["update"], "headwall node update"),
         (["state", "--by", " "], "--by needs the name"),
+        (["state", "--by", "Sam\nOkafor"], "in one line"),
+        (["state", "--by", "Sam\0"], "all printable"),
+        (["state", "--by", "Sam\udcff"], "all printable"),
+        (["state", "--by", "S" * 101], "at most 100"),
     ],
 )
 def test_a_command_that_the_board_would_not_understand_is_refused(desk: Desk, arguments: list[str], says_: str) -> None:

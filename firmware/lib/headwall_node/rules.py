@@ -31,7 +31,9 @@ def faults(where, given, spec):
 def _fault(value, kind, low, high, unit):
     """What is wrong with one value, or None."""
     if kind == "choice":
-        return None if value in low else "is %s; one of: %s" % (json.dumps(value), ", ".join(low))
+        return (
+            None if value in low else "is %s; one of: %s" % (json.dumps(value), ", ".join([str(each) for each in low]))
+        )
     if kind == "list":
         if not isinstance(value, list):
             return "must be a list"

@@ -47,7 +47,7 @@ def node_config(
         with at.ledger.read() as conn:
             before, in_force, state = _before(conn, node)
         version = max(_version(settings), before.version if before else 0) + 1
-        payload = _payload({**settings, "version": version})
+        payload = _payload(file, {**settings, "version": version})
         _check(at, known, file, settings, payload)
         changes = list(_changes(_but_version(in_force), _but_version(settings)))
         known_already = before is not None and state != "refused" and _but_version(before) == _but_version(settings)
@@ -84,7 +84,7 @@ def _read(file: Path) -> dict[str, Any]:
         found = json.loads(file.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise InputError(f"{file} must hold one JSON object, as docs/examples/config.json does")
@@ -96,9 +96,13 @@ def _version(settings: dict[str, Any]) -> int:
     return version if isinstance(version, int) and not isinstance(version, bool) and version >= 0 else 0
 
 
-def _payload(settings: dict[str, Any]) -> bytes:
+def _payload(file: Path, settings: dict[str, Any]) -> bytes:
     """As small as JSON can be: it must fit into the board's buffer."""
-    return json.dumps(settings, separators=(",", ":"), ensure_ascii=False).encode()
+    try:
+        return json.dumps(settings, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):x}"
+        raise InputError(f"{file} holds half a character, {half}: write the whole one") from None
 
 
 def _check(at: Opened, node: Node, file: Path, settings: dict[str, Any], payload: bytes) -> None:
@@ -109,7 +113,7 @@ def _check(at: Opened, node: Node, file: Path, settings: dict[str, Any], payload
         for key in board_rules.SECRETS
         if key in settings
     ]
-    verdict = board_rules.board_verdict(settings)
+    verdict = board_rules.board_verdict(json.loads(payload))  # with the version that it goes under
     faults += verdict.faults
     if settings.get("node") != node.id:
         faults.append(f'node is {json.dumps(settings.get("node"))}, and it is to go to {node.id}: write "{node.id}"')

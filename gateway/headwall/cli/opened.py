@@ -18,6 +18,8 @@ from headwall.ops.sources import open_clock
 from headwall.registry import Registry, load_registry
 from headwall.settings import Settings, load_settings
 
+_NAME_CHARS = 100
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -64,7 +66,10 @@ def minute(instant_us: int, where: tzinfo) -> str:
 
 
 def named(by: str, option: str = "--by") -> str:
-    """The name of who decides; InputError for an empty one."""
-    if not by.strip():
+    """The name of who decides; InputError for an empty one, or one that no list could show."""
+    name = by.strip()
+    if not name:
         raise InputError(f"{option} needs the name of the person who decides")
-    return by.strip()
+    if len(name) > _NAME_CHARS or not name.isprintable():
+        raise InputError(f"{option} needs a name of at most {_NAME_CHARS} characters, all printable, in one line")
+    return name
