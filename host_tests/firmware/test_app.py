@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from headwall_board.certs import issue_server, make_ca
-from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, Broker, open_broker
+from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Broker, open_broker
 from scripted_gateway import ScriptedGateway
 from sim_node import ACCOUNTS, SimNode
 
 pytestmark = pytest.mark.mosquitto
 NOW = datetime.now(UTC)
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
+FIRST = 2  # starts of a new board: it starts anew once its settings are checked
 
 
 def tips(gateway: ScriptedGateway) -> int:
@@ -50,7 +39,7 @@ def test_every_tip_of_a_wet_day_arrives_once(broker: Broker, gateway: ScriptedGa
         assert tips(gateway) == 120
         assert gateway.twice == 0
         assert node.board.taken() == len(gateway.held)
-        assert node.board.boots == 1
+        assert node.board.boots == FIRST
         assert "Error" not in node.console()
 
 
@@ -65,7 +54,7 @@ def test_rain_during_hours_without_network_arrives_afterwards(
         node.run_to(330)
         assert tips(gateway) == 150
         assert gateway.twice == 0
-        assert node.board.boots == 1
+        assert node.board.boots == FIRST
         assert "link_down: no Wi-Fi: site:" in node.console()
 
 
@@ -142,7 +131,7 @@ def test_mute_broker_delays_but_loses_nothing(broker: Broker, gateway: ScriptedG
         assert "warn uplink: timeout: " in node.console()
         node.proxy.set_mode("open")
         node.run_until(lambda: tips(gateway) == 3, 30)
-        assert node.board.boots == 1
+        assert node.board.boots == FIRST
 
 
 def test_power_cuts_lose_no_tip_that_was_in_the_journal(
@@ -197,7 +186,7 @@ def test_board_without_settings_says_so_and_tries_again(broker: Broker, tmp_path
         assert node.board.boots >= 3
 
 
-#: on its first run the node finds no memory for any connection, as when its heap is in pieces
+#: on its first run with checked settings the node finds no memory for any connection, as when its heap is in pieces
 STARVED = b"""
 import os
 from headwall_node import app, mqtt
@@ -205,7 +194,7 @@ from headwall_node import app, mqtt
 async def connect(*args):
     raise MemoryError("memory allocation failed, allocating 520 bytes")
 
-if "fed" not in os.listdir("/"):
+if "config.run" in os.listdir("/") and "fed" not in os.listdir("/"):
     open("/fed", "w").close()
     mqtt.Client.connect = connect
 app.run()
@@ -220,5 +209,5 @@ def test_node_that_finds_no_memory_to_connect_starts_anew(
     with node:
         node.use_clock(gateway)
         node.run_until(lambda: tips(gateway) == 1, 60)
-        assert node.board.boots == 2
+        assert node.board.boots == FIRST + 1
         assert "starts anew: no memory to connect" in node.console()
