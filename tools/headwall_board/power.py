@@ -17,14 +17,13 @@ from typing import Any, Final
 
 import msgspec
 from headwall.errors import InputError
+from headwall_sim.wear import ERASES_PER_SECTOR
 
 DAY_S: Final = 86_400
 _HOUR_S: Final = 3600
 _MONTH_DAYS: Final = 30.4375
 #: fewest records that a sector of the journal holds (firmware: headwall_node/journal.py)
 _RECORDS_AN_ERASE: Final = 84
-#: erases that a sector of NOR flash stands, as makers of such flash state it
-FLASH_CYCLES: Final = 100_000
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -159,7 +158,7 @@ class Budget:
     Attributes:
         uses: name → mAh a day.
         days: that the battery lasts; None where no battery was given.
-        flash_years: until the journal's sectors have had FLASH_CYCLES erases each; None without a record.
+        flash_years: until the journal's sectors have had ERASES_PER_SECTOR erases each; None without a record.
         yours: names of tables whose figures are a start only.
     """
 
@@ -216,4 +215,4 @@ def _days(mah_a_day: float, battery_mah: float, battery: Battery) -> float:
 def _flash_years(day: Day) -> float | None:
     """The ring erases its sectors in turn, so that all age alike; a day that happens to have no erase has records."""
     erases = max(day.erases, day.records / _RECORDS_AN_ERASE)
-    return day.journal_sectors * FLASH_CYCLES / erases / 365.25 if erases else None
+    return day.journal_sectors * ERASES_PER_SECTOR / erases / 365.25 if erases else None

@@ -9,14 +9,15 @@ from typing import Annotated
 
 import typer
 from headwall.downlink.board_rules import board_verdict
-from headwall.errors import ConfigurationError, InputError
+from headwall.errors import ConfigurationError, HeadwallError, InputError
+from headwall_sim.wear import ERASES_PER_SECTOR
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from headwall_board.bench import JsonOption
 from headwall_board.node_config import read_config
-from headwall_board.power import FLASH_CYCLES, Budget, Day, budget, load_parts
+from headwall_board.power import Budget, Day, budget, load_parts
 
 
 def register(app: typer.Typer) -> None:
@@ -54,8 +55,10 @@ def power(
 
 
 def _simulated(given: dict[str, object], sensors: list[dict[str, object]], tips: int, quiet: bool) -> Day:
-    from headwall_board.power_day import simulated_day  # only now: it needs headwall[sim]
-
+    try:
+        from headwall_board.power_day import simulated_day
+    except ImportError as error:
+        raise HeadwallError(f"a simulated day needs more packages ({error}): pip install 'headwall[sim]'") from error
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task("a simulated day", total=100)
@@ -74,7 +77,9 @@ def _say(found: Budget, day: Day, battery_mah: float | None) -> None:
         f"{day.records} records, {day.programs} writes and {day.erases} erases of the journal's flash."
     )
     if found.flash_years is not None:
-        print(f"The journal's flash reaches its {FLASH_CYCLES:,} erases a sector in {found.flash_years:,.0f} years.")
+        print(
+            f"The journal's flash reaches its {ERASES_PER_SECTOR:,} erases a sector in {found.flash_years:,.0f} years."
+        )
     if found.days is not None:
         print(f"A battery of {battery_mah:,.0f} mAh lasts {found.days:.0f} days.")
     print(f"Not from a datasheet, to be set by you (--parts): {', '.join(found.yours) or 'nothing'}.")

@@ -43,6 +43,13 @@ def bent(faults, data, now_us):
     return bytes(data)
 
 
+def due(out, to_us):
+    # Take from a list of (instant, bytes) what is sent by then: the bursts() of a device that only answers.
+    taken = [each for each in out if each[0] <= to_us]
+    out[:] = [each for each in out if each[0] > to_us]
+    return taken
+
+
 class Line:
     # A serial line to a device. The device has
     #     faults                    list as above

@@ -71,6 +71,4 @@ class ModbusSlave:
         return bytes((self.address, function, len(data))) + data
 
     def bursts(self, from_us, to_us):
-        due = [burst for burst in self._out if burst[0] <= to_us]
-        self._out = [burst for burst in self._out if burst[0] > to_us]
-        return due
+        return faults.due(self._out, to_us)

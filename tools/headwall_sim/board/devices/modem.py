@@ -2,8 +2,6 @@
 # says that it is on line: network.PPP of the simulation asks it, and bytes then go over the machine's own network.
 from . import faults
 
-REGISTER_US = 4000000  # from supply, or from when there is a network
-
 
 class Modem:
     baudrate = 115200
@@ -17,14 +15,11 @@ class Modem:
         self._tries = 3
         self._context = None
         self._line = b""
-        self._plus = False
         self._echo = True
         self._out = []  # (instant, bytes)
 
     def bursts(self, from_us, to_us):
-        due = [each for each in self._out if each[0] <= to_us]
-        self._out = [each for each in self._out if each[0] > to_us]
-        return due
+        return faults.due(self._out, to_us)
 
     def takes(self, now_us):
         # Whether a network has it.

@@ -59,6 +59,4 @@ class Ping1d:
         return message(2, struct.pack("<H", wanted) + b"unknown")
 
     def bursts(self, from_us, to_us):
-        due = [burst for burst in self._out if burst[0] <= to_us]
-        self._out = [burst for burst in self._out if burst[0] > to_us]
-        return due
+        return faults.due(self._out, to_us)
