@@ -198,6 +198,12 @@ def test_the_newest_configuration_can_be_printed_and_used_again(desk: Desk) -> N
 # --- commands ---
 
 
+def test_no_more_commands_are_under_way_than_a_board_keeps_and_remembers() -> None:
+    kept = int(re.findall(r"_COMMANDS_MAX = const\((\d+)\)", (FIRMWARE / "node.py").read_text())[0])
+    remembered = int(re.findall(r"_KEPT_IDS = const\((\d+)\)", (FIRMWARE / "commands.py").read_text())[0])
+    assert kept >= commands.WINDOW and remembered >= 2 * commands.WINDOW
+
+
 @pytest.mark.parametrize(
     ("arguments", "fields"),
     [

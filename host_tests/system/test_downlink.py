@@ -249,6 +249,29 @@ def test_a_command_whose_time_is_over_is_not_sent(board: Board, ledger: Ledger) 
     until(lambda: now(ledger, command).state == "done", "a late answer still counts")
 
 
+def test_of_many_commands_a_board_gets_no_more_than_it_remembers_to_have_done(
+    board: Board, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose answer is lost must come again before the board has forgotten it."""
+    monkeypatch.setattr(delivery, "_COMMAND_AGAIN_US", 100_000)
+    queued = [order(ledger) for _ in range(3 * commands.WINDOW)]
+    online(board)
+    until(lambda: _heard(board) >= {command.name for command in queued[: commands.WINDOW]}, "the first ones")
+    for command in queued[1 : commands.WINDOW]:
+        answer(board, command)
+    until(lambda: now(ledger, queued[3]).state == "done", "the answers are in")
+    board.heard.clear()
+    until(lambda: len(board.of("command")) >= 8, "more, which are the one without an answer again")
+    assert not _heard(board) & {command.name for command in queued[commands.WINDOW :]}
+    answer(board, queued[0])
+    until(lambda: _heard(board) >= {command.name for command in queued[4:8]}, "the next ones")
+    assert not _heard(board) & {command.name for command in queued[8:]}
+
+
+def _heard(board: Board) -> set[str]:
+    return {json.loads(said)["id"] for said in board.of("command")}
+
+
 def test_a_board_hears_nothing_that_is_for_another(board: Board, broker: Broker, ledger: Ledger) -> None:
     with closing(connect(broker, "gauge-b")) as other:
         online(other)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import sqlalchemy as sa
@@ -16,6 +16,9 @@ from headwall.wire.reply import Reply
 
 _C = schema.commands.c
 _WAITING = ("queued", "sent")
+#: of a node, only so many are under way, counted from the oldest without an answer: more would not fit its queue, and
+#: it remembers twice as many as done (firmware: node.py, commands.py), so that none whose answer was lost is done again
+WINDOW: Final = 4
 CommandState = Literal["queued", "sent", "done", "refused", "expired"]
 
 
@@ -88,21 +91,29 @@ def listed(conn: sa.Connection, node: str, limit: int) -> list[Command]:
 
 
 def waiting(conn: sa.Connection, nodes: Iterable[str]) -> list[Command]:
-    """Unanswered commands of some nodes, oldest first."""
-    query = sa.select(*_COLUMNS).where(_C.state.in_(_WAITING), _C.node.in_(list(nodes))).order_by(_C.id)
-    return [Command(*row) for row in conn.execute(query)]
+    """Unanswered commands of some nodes that may be under way, oldest first."""
+    return _under_way(conn, _C.node.in_(list(nodes)))
 
 
 def to_be_sent(conn: sa.Connection, before_us: int) -> list[Command]:
-    """Unanswered commands of nodes that are online, not sent since an instant, oldest first."""
+    """Those of nodes that are online that were not sent since an instant, oldest first."""
     s = schema.node_states.c
-    query = (
-        sa.select(*_COLUMNS)
-        .join_from(schema.commands, schema.node_states, s.node == _C.node)
-        .where(_C.state.in_(_WAITING), s.status == "online", sa.or_(_C.sent_us.is_(None), _C.sent_us <= before_us))
-        .order_by(_C.id)
+    online = sa.select(s.node).where(s.status == "online")
+    found = _under_way(conn, _C.node.in_(online))
+    return [command for command in found if command.sent_us is None or command.sent_us <= before_us]
+
+
+def _under_way(conn: sa.Connection, of_nodes: sa.ColumnElement[bool]) -> list[Command]:
+    """Unanswered commands, of each node those among the WINDOW that begins with its oldest one."""
+    w = schema.commands.alias("unanswered").c
+    oldest = sa.select(w.node, sa.func.min(w.id).label("id")).where(w.state.in_(_WAITING)).group_by(w.node).subquery()
+    place = sa.func.row_number().over(partition_by=_C.node, order_by=_C.id).label("place")
+    since = sa.and_(oldest.c.node == _C.node, oldest.c.id <= _C.id)
+    placed = sa.select(*_COLUMNS, place).join_from(schema.commands, oldest, since).where(of_nodes).subquery()
+    query = sa.select(*(placed.c[each.name] for each in _COLUMNS)).where(
+        placed.c.place <= WINDOW, placed.c.state.in_(_WAITING)
     )
-    return [Command(*row) for row in conn.execute(query)]
+    return [Command(*row) for row in conn.execute(query.order_by(placed.c.id))]
 
 
 def overdue(conn: sa.Connection, now_us: int) -> list[Command]:
