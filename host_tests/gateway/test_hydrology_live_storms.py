@@ -99,6 +99,16 @@ def test_late_rain_joins_two_spells() -> None:
     assert [storm.amount for storm in joined.storms] == [3, 1, 4]
 
 
+@pytest.mark.parametrize(("gap_us", "spells"), [(25 * HOUR_US - 1, 1), (25 * HOUR_US, 2)])
+def test_spell_ends_with_a_gap_as_long_as_the_rule_remembers(gap_us: int, spells: int) -> None:
+    rain = [(START, 1), (START + gap_us, 1)]
+    for batches_of_it in ([rain], [rain[:1], rain[1:]], [rain[1:], rain[:1]]):
+        live = LiveStorms(rule())
+        for batch in batches_of_it:
+            live.add(batch)
+        assert len(live.spells) == spells
+
+
 def test_rain_that_is_dropped_for_good_is_refused_and_nothing_of_its_batch_is_taken() -> None:
     live = LiveStorms(rule())
     live.add([(START, 3), (START + 100 * HOUR_US, 4)])

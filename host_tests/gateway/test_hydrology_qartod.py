@@ -48,6 +48,11 @@ def test_gross_range_of_the_reference_vector() -> None:
     assert gross_range([5, 10, 15, 20, 25, 30, 35, 40, 45, 51], RANGE) == [4, 3, 3, 1, 1, 1, 1, 1, 3, 4]
 
 
+def test_ends_of_a_gross_range_belong_to_it() -> None:
+    assert gross_range([9.99, 10, 19.99, 20, 40, 40.01, 50, 50.01], RANGE) == [4, 3, 3, 1, 1, 3, 3, 4]
+    assert gross_range([10, 50, 50.01], GrossRange(fail=(10, 50))) == [1, 1, 4]
+
+
 def test_spikes_of_the_reference_vector() -> None:
     assert spike([10, 12, 999.99, 13, 15, 40, 9, 9], SPIKE) == [2, 4, 4, 4, 1, 3, 1, 2]
 
@@ -86,6 +91,11 @@ def test_flat_line_lasts_its_time_and_not_its_count() -> None:
 def test_flat_line_ends_with_the_first_reading_that_leaves_the_tolerance() -> None:
     limits = FlatLine(tolerance=0.1, suspect_s=20)
     assert flat_line(every(10, 6), [5, 5.09, 5, 5.11, 5.11, 5.11], limits) == [2, 2, 3, 1, 1, 3]
+
+
+def test_flat_line_at_steps_that_do_not_divide_its_time_needs_a_reading_before_it() -> None:
+    limits = FlatLine(tolerance=0.1, suspect_s=25)
+    assert flat_line([1000 * SECOND + each for each in every(10, 6)], [5.0] * 6, limits) == [2, 2, 2, 3, 3, 3]
 
 
 def test_gap_is_no_flat_line() -> None:

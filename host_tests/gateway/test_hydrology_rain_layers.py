@@ -153,6 +153,10 @@ def test_record_without_rain_is_dry_only_since_it_began() -> None:
     assert dry_before([(10, 5)], [], 100, 40) == Dry(60, False)
 
 
+def test_rain_at_the_start_of_the_record_ends_a_dry_period_too() -> None:
+    assert dry_before([(40, 1), (39, 1)], [], 100, 40) == Dry(60, True)
+
+
 def test_rain_within_a_window_leaves_out_its_start_and_says_what_was_not_seen() -> None:
     rain = [(10, 1), (11, 2), (20, 4), (21, 8)]
     assert rain_within(rain, [(0, 12), (11, 14), (19, 30)], 10, 20) == Rained(6, 5)
@@ -202,6 +206,25 @@ def test_gauges_are_compared_over_time_in_which_both_spoke() -> None:
     assert blind.verdict == "unknown"
 
 
+def test_gauges_are_compared_from_after_the_start_to_the_end() -> None:
+    rain = [(100, 9), (101, 1), (200, 1), (201, 9)]
+    found = compare((rain, TIP, []), ([], TIP, [(90, 150)]), (100, 200), share=Fraction(1, 10), at_least=TIP * 2)
+    assert found == ("agree", TIP, TIP * 0, 50)
+    assert compare((rain, TIP, []), ([], TIP, []), (100, 200), share=Fraction(0), at_least=TIP).primary == TIP * 2
+
+
+def test_share_of_the_greater_depth_is_exceeded_and_not_reached_by_disagreement() -> None:
+    one, other = [(n, 1) for n in range(1, 101)], [(n, 1) for n in range(1, 91)]
+    found = compare((one, TIP, []), (other, TIP, []), (0, 200), share=Fraction(1, 10), at_least=TIP)
+    assert found.verdict == "agree"
+    found = compare((other[1:], TIP, []), (one, TIP, []), (0, 200), share=Fraction(1, 10), at_least=TIP)
+    assert found.verdict == "disagree"
+
+
+def test_spans_that_touch_are_one_and_empty_ones_none() -> None:
+    assert merged([(5, 9), (0, 5), (12, 12), (20, 14)]) == [(0, 9)]
+
+
 _SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8)
 
 
@@ -235,6 +258,18 @@ def test_rain_after_frost_may_be_snow_that_melts() -> None:
     assert frozen(30 * HOUR_US, [(0, -3.0), (30 * HOUR_US, 4.0)], Winter()) is None
 
 
+def test_temperature_and_frost_count_to_the_end_of_their_times() -> None:
+    found = frozen(10 * HOUR_US, [(9 * HOUR_US, 1.0)], Winter())
+    assert found is not None and found.kind == "frozen"
+    found = frozen(10 * HOUR_US, [(9 * HOUR_US - 1, 1.0)], Winter())
+    assert found is not None and found.kind == "no_temperature"
+    found = frozen(24 * HOUR_US, [(0, 1.0), (24 * HOUR_US, 5.0)], Winter())
+    assert found is not None and found.kind == "melt"
+    assert frozen(24 * HOUR_US, [(-1, 1.0), (24 * HOUR_US, 5.0)], Winter()) is None
+    later_frost = [(24 * HOUR_US, 5.0), (24 * HOUR_US + 1, 1.0)]
+    assert frozen(24 * HOUR_US, later_frost, Winter()) is None
+
+
 def test_gauge_without_a_temperature_is_not_taken_for_sound() -> None:
     found = frozen(10 * HOUR_US, [(0, 20.0)], Winter())
     assert found is not None and found.kind == "no_temperature"
@@ -246,6 +281,7 @@ def test_gauge_that_shows_nothing_while_a_neighbour_has_rain_is_doubted() -> Non
     assert found is not None and found.evidence == {"b_mm": 5.0}
     assert neighbours_have_rain(TIP, {"b": five}, (0, 9), at_least=parse_depth("2 mm")) is None
     assert neighbours_have_rain(none, {"b": five}, (0, 9), at_least=parse_depth("2 mm"), of_them=2) is None
+    assert neighbours_have_rain(none, {"b": five}, (0, 9), at_least=five) is not None
     assert neighbours_have_rain(none, {}, (0, 9), at_least=parse_depth("2 mm")) is None
 
 
@@ -256,6 +292,9 @@ def test_gauge_that_shows_nothing_while_the_stage_rises_is_doubted() -> None:
     assert level_rises(none, levels, (0, 9), at_least_m=0.31) is None
     assert level_rises(TIP, levels, (0, 9), at_least_m=0.3) is None
     assert level_rises(none, [(0, 0.5), (1, 0.1)], (0, 9), at_least_m=0.3) is None
+    assert level_rises(none, [(-1, 0.0), (0, 0.1), (9, 0.4), (10, 5.0)], (0, 9), at_least_m=0.4) is None
+    ends = level_rises(none, [(0, 0.1), (9, 0.4)], (0, 9), at_least_m=0.3)
+    assert ends is not None
 
 
 def test_tail_of_a_clogged_funnel_is_doubted_also_when_it_slows_down() -> None:
@@ -265,6 +304,16 @@ def test_tail_of_a_clogged_funnel_is_doubted_also_when_it_slows_down() -> None:
         draining.append(now)
     found = even_tail(draining)
     assert found is not None and (found.start_us, found.end_us) == (draining[-11], draining[-1])
+
+
+def test_even_tail_may_tremble_and_not_sway() -> None:
+    random, now, trembling = Random(4), 0, [0]
+    for _ in range(12):
+        now += round(600e6 * random.uniform(0.95, 1.05))
+        trembling.append(now)
+    assert even_tail(trembling) is not None
+    swaying = [n * 600_000_000 + (n % 2) * 200_000_000 for n in range(13)]
+    assert even_tail(swaying) is None
 
 
 def test_rain_has_no_even_tail() -> None:

@@ -75,6 +75,7 @@ def test_more_than_the_design_capacity_cannot_be_lost() -> None:
     assert volume_lost_percent(BOX, 2.1, 800) == Derived(None, "above_range", 50)
     assert volume_lost_percent(BOX, -0.1, 800) == Derived(None, "below_range", 0)
     assert depth_lost_percent(2.1, 2.0) == Derived(None, "above_range", 100)
+    assert depth_lost_percent(0, 2.0) == Derived(0)
     assert depth_lost_percent(-0.1, 2.0) == Derived(None, "below_range", 0)
 
 
@@ -132,6 +133,8 @@ def test_pairs_are_of_the_same_water() -> None:
     downstream = [(30, ntu(7)), (131, ntu(58)), (230, ntu(9)), (350, ntu(9))]
     found = added_between(downstream, upstream, travel_us=30, within_us=20)
     assert found == [(30, ntu(2)), (131, ntu(8)), (230, MISSING), (350, MISSING)]
+    assert added_between([(120, ntu(60))], upstream, within_us=20) == [(120, ntu(10))]
+    assert added_between([(49, ntu(60)), (51, ntu(60))], upstream, within_us=60) == [(49, ntu(55)), (51, ntu(10))]
     assert added_between(downstream[:1], [], within_us=20) == [(30, MISSING)]
 
 
@@ -171,13 +174,15 @@ def test_leakage_equal_to_the_allowance_passes_and_any_more_does_not() -> None:
     assert not acceptance(2, allowed + Fraction(1, 10**12)).passed
     assert acceptance(2, Decimal("4.356")).passed
     assert not acceptance(2, Decimal("4.357")).passed
+    assert LeakageTest([Pipe(8, 300)], 2, 0, allowance=0).passed
 
 
 @pytest.mark.parametrize(
     ("test", "match"),
     [
         (lambda: Pipe(0, 10), "greater than 0"),
-        (lambda: Pipe(8, -1), "greater than 0"),
+        (lambda: Pipe(8, 0), "greater than 0"),
+        (lambda: LeakageTest([Pipe(8, 1)], 2, 0, -1), "must not be negative"),
         (lambda: LeakageTest([], 2, 0, 100), "needs the pipes"),
         (lambda: acceptance(0, 0), "did not last"),
         (lambda: acceptance(2, -1), "must not be negative"),

@@ -78,6 +78,24 @@ def test_flow_below_its_range_bounds_the_volume() -> None:
     assert (only.low_m3, only.high_m3, only.peak) == (0, 30, BELOW)
 
 
+def test_peak_counts_the_samples_at_both_ends_and_none_beside() -> None:
+    samples = flows(9, 3, 1, 4, 9)
+    assert volume(samples, (MINUTE_US, 3 * MINUTE_US), longest_step_us=MINUTE_US).peak == Derived(4.0)
+    assert volume(samples[:3], (MINUTE_US, 2 * MINUTE_US), longest_step_us=MINUTE_US).peak_us == MINUTE_US
+
+
+def test_sample_that_a_span_only_touches_measures_nothing_of_it() -> None:
+    gone = Derived(None, "surcharged")
+    found = volume(flows(1, 1, gone), (0, MINUTE_US), longest_step_us=MINUTE_US)
+    assert (found.low_m3, found.gaps) == (60, ())
+    assert volume(flows(ABOVE, 1, 1), (MINUTE_US, 2 * MINUTE_US), longest_step_us=MINUTE_US).high_m3 == 60
+
+
+def test_peak_may_have_stayed_below_a_limit_that_exceeds_what_was_measured() -> None:
+    found = volume(flows(BELOW, 0.2, BELOW), (0, 2 * MINUTE_US), longest_step_us=MINUTE_US)
+    assert found.peak == BELOW
+
+
 def test_flow_above_its_range_leaves_volume_and_peak_open() -> None:
     found = volume(flows(1, ABOVE, 2), (0, 2 * MINUTE_US), longest_step_us=MINUTE_US)
     assert found.low_m3 == pytest.approx(4.5 * 60 + 5 * 60)
