@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import mp
 import pytest
+from headwall_sim.broker import Account, Broker
+from scripted_gateway import ScriptedGateway
+from sim_node import ACCOUNTS
 
 
 @pytest.fixture(params=["py", "mpy"])
@@ -14,3 +18,16 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pat
     folder = mp.FIRMWARE if request.param == "py" else mp.compiled()
     monkeypatch.setattr(mp, "library", folder)
     return folder
+
+
+@pytest.fixture
+def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
+    """mosquitto with the accounts of a SimNode and its gateway."""
+    return mosquitto(ACCOUNTS)
+
+
+@pytest.fixture
+def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
+    """The gateway behind it."""
+    with ScriptedGateway(broker) as gateway:
+        yield gateway

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.wiring import Wired
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, MINUTE_US, PIN, START_US, SimNode
+from sim_node import MINUTE_US, PIN, START_US, SimNode
 
 pytestmark = pytest.mark.mosquitto
 STAGE = {"kind": "a02yyuw", "tx": 17, "rx": 16, "period_s": 3600, "fast_s": 300}
 GAUGE = {"kind": "tipping_bucket", "pin": PIN}
 BATTERY: dict[str, Any] = {"mode": "battery", "uplink_s": 7200, "report_s": 86400, "fast_minutes": 30}
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 def stage(*points: tuple[float, int]) -> Wired:

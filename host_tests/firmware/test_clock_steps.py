@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, MINUTE_US, START_US, SimNode
+from sim_node import MINUTE_US, START_US, SimNode
 
 pytestmark = pytest.mark.mosquitto
 HOUR_S = 3600
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 @pytest.mark.parametrize("mode", ["mains", "battery"])

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import mp
 import pytest
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.wiring import Wired
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, START_US, SimNode
+from sim_node import START_US, SimNode
 
 pytestmark = pytest.mark.mosquitto
 SENSORS = [
@@ -20,11 +20,6 @@ SENSORS = [
     {"kind": "a02yyuw", "tx": 17, "rx": 16, "period_s": 3600},
 ]
 STAGE = Wired("a02yyuw", "A02yyuw", "uart", 1, [(START_US, 1250)])
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
 
 
 class Desk:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from drivers import run
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.wiring import Wired
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, MINUTE_US, START_US, SimNode
+from sim_node import MINUTE_US, START_US, SimNode
 
 BENCH = """
 from driver_bench import *
@@ -106,17 +105,6 @@ def test_it_corrects_what_a_sleep_can_have_done_and_not_what_somebody_else_has()
 def test_it_sets_a_clock_that_is_not_known_and_a_missing_chip_sets_none() -> None:
     said = run(BENCH + CLOCK + 'say([tell(0, False)]); fault(chip, "unplugged"); say([tell(0, False)])')
     assert said == [[[[1781000000500, "ds3231"]]], [[]]]
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 def chip(**args: Any) -> Wired:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from drivers import run
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.wiring import Wired
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, START_US, SimNode
+from sim_node import START_US, SimNode
 
 SETTINGS: dict[str, Any] = {"modem": [{"tx": 17, "rx": 16, "apn": "iot.example"}], "wifi": []}
 
@@ -96,17 +95,6 @@ def test_modem_that_does_not_get_through_says_why_in_bounded_time(what: str, why
     assert said[1] is False
     assert why.split(" (")[0] in said[0]
     assert said[2] <= longest_s
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 def lte(*world: tuple[int, int | None], **args: Any) -> Wired:

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.wiring import Fault, Wired
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, MINUTE_US, START_US, SimNode
+from sim_node import MINUTE_US, START_US, SimNode
 
 pytestmark = pytest.mark.mosquitto
 SENSORS = [
     {"kind": "tipping_bucket", "pin": 4},
     {"kind": "a02yyuw", "tx": 17, "rx": 16, "period_s": 300},
 ]
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 @pytest.mark.parametrize("mode", ["mains", "battery"])

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, SimNode
+from sim_node import SimNode
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 def state(gateway: ScriptedGateway) -> dict[str, Any]:

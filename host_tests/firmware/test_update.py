@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from headwall_board.bundle import PRIVATE, PUBLIC, make_bundle, make_key, read_private
 from headwall_board.release import build_release, version_of
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, FIRMWARE, MINUTE_US, START_US, SimNode
+from sim_node import FIRMWARE, MINUTE_US, START_US, SimNode
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
 OLD, NEW = version_of(FIRMWARE), "9.9.9"
@@ -22,17 +22,6 @@ RAIN = [n * 0.5 for n in range(1, 60)]
 #: a flash with room for three programs
 BOARD = {"vfs_blocks": 400, "program": "flash"}
 Make = Callable[..., bytes]
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 @pytest.fixture(scope="session")

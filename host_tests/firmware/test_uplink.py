@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +71,6 @@ class Board(Node):
 @pytest.fixture
 def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
     return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 def wait_until(board: Board, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

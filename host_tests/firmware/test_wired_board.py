@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from drivers import libraries
 from headwall_board.release import compiled
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.wiring import Fault, Wired
 from scripted_gateway import ScriptedGateway
-from sim_node import ACCOUNTS, MINUTE_US, START_US, SimNode
+from sim_node import MINUTE_US, START_US, SimNode
 
 pytestmark = pytest.mark.mosquitto
 
@@ -61,17 +61,6 @@ def edges(tips: Sequence[int], pulses: Sequence[int]) -> Timeline:
     found = [Edge(t, 4, 0) for t in tips] + [Edge(t + 100_000, 4, 1) for t in tips]
     found += [Edge(t, 27, 0) for t in pulses] + [Edge(t + 5_000, 27, 1) for t in pulses]
     return Timeline(found, {4: 1, 27: 1})
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(ACCOUNTS)
-
-
-@pytest.fixture
-def gateway(broker: Broker) -> Iterator[ScriptedGateway]:
-    with ScriptedGateway(broker) as gateway:
-        yield gateway
 
 
 def test_every_bus_of_a_board_gives_its_sensors_values_and_nulls_while_unplugged(

@@ -27,7 +27,7 @@ _DRIFT_MS = const(2000)  # the gateway corrects a clock that is off by more
 
 class Uplink:
     """config: the validated settings · link: network_link.Link · report: report.Report · mac: 12 hex digits ·
-    on_config(bytes), on_command(dict): called for each configuration and command that comes ·
+    on_config(view, good until it returns), on_command(dict): called for each configuration and command that comes ·
     progress(): called at least every other minute
 
     room: room.Room, the buffers and the TLS context · update: update.Update while a bundle is to be pulled, or None ·

@@ -51,9 +51,11 @@ def commanded(told):
         say("command", told.get("do"))
 
 
-up = uplink.Uplink(
-    settings, journal, clock, Link([]), report, "240ac4000001", got_config.append, commanded, progressed, room
-)
+def took_config(payload):
+    got_config.append(bytes(payload).decode())  # a view of the buffer, good until this returns
+
+
+up = uplink.Uplink(settings, journal, clock, Link([]), report, "240ac4000001", took_config, commanded, progressed, room)
 
 
 def tip(count):
@@ -90,7 +92,7 @@ def do(line):
                     "beats": beats,
                     "alloc": gc.mem_alloc(),
                     "progress": progress,
-                    "config": [raw.decode() for raw in got_config],
+                    "config": got_config,
                 }
             ),
         )
