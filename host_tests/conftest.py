@@ -22,15 +22,12 @@ from headwall_sim.mailbox import Mailbox
 from support.postgres_server import PostgresServer
 
 REQUIRE_PARTS = os.environ.get("HEADWALL_REQUIRE_PARTS") == "1"
-#: part → tests that could not run for want of it
-_wanted: Counter[str] = Counter()
 
 
 def need(part: str) -> Path:
     """The program of a part; skips the test where it is absent (fails it under HEADWALL_REQUIRE_PARTS=1)."""
     found = parts.find(part)
     if found is None:
-        _wanted[part] += 1
         if REQUIRE_PARTS:
             pytest.fail(parts.why_absent(part), pytrace=False)
         pytest.skip(parts.why_absent(part))
@@ -56,15 +53,24 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    missing = _absent() if REQUIRE_PARTS else sorted(_wanted)
+    wanted = _wanted(terminalreporter)
+    missing = _absent() if REQUIRE_PARTS else sorted(wanted)
     if not missing:
         return
     terminalreporter.section("parts that are not on this machine", red=REQUIRE_PARTS, yellow=not REQUIRE_PARTS)
     for part in missing:
         did = "failed" if REQUIRE_PARTS else "skipped"
-        terminalreporter.line(f"{part}: {_wanted[part]} tests {did}; {parts.why_absent(part)}")
+        terminalreporter.line(f"{part}: {wanted[part]} tests {did}; {parts.why_absent(part)}")
     then = "this run needs them all (HEADWALL_REQUIRE_PARTS=1)" if REQUIRE_PARTS else "everything else was run"
     terminalreporter.line(f"{then}. Next: make system-deps, then make test")
+
+
+def _wanted(reporter: pytest.TerminalReporter) -> Counter[str]:
+    """Part → tests that could not run for want of it; from the reports, as the tests may have run in other processes."""
+    told = [
+        str(report.longrepr) for outcome in ("skipped", "failed", "error") for report in reporter.stats.get(outcome, [])
+    ]
+    return Counter(part for part in parts.PARTS for text in told if parts.why_absent(part) in text)
 
 
 def _absent() -> list[str]:
