@@ -66,7 +66,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _wanted(reporter: pytest.TerminalReporter) -> Counter[str]:
-    """Part → tests that could not run for want of it; from the reports, as the tests may have run in other processes."""
+    """Part → tests that could not run for want of it; from the reports, as the tests may run in other processes."""
     told = [
         str(report.longrepr) for outcome in ("skipped", "failed", "error") for report in reporter.stats.get(outcome, [])
     ]
