@@ -8,6 +8,10 @@ starts anew: MicroPython keeps every name that it met, and those of the check al
 A configuration that comes over the network is only put down here as a file; the board then starts anew, checks it, and
 takes it or keeps the one it has. What was refused, and why, stands in another file, since the broker brings a retained
 configuration again with every connection.
+
+One that was taken is on trial, since no check knows a wrong broker's name or a pin that stops the program: it stays
+when the gateway has acknowledged custody under it. It is refused, and the last one that was good comes back, when that
+does not come in six hours and two uplinks, or in six starts; wake-ups from deep sleep do not count.
 """
 
 import json
@@ -16,13 +20,18 @@ from binascii import hexlify
 from hashlib import sha256
 
 import machine
+from micropython import const
 
-from . import VERSION, log, overlay, stored
+from . import VERSION, log, overlay, slots, stored
 
 CONFIG = "config.json"
 SECRETS = "secrets.json"
 CANDIDATE = "config.candidate"
 REFUSED = "config.refused"  # {"hash", "why"}
+TRIAL = "config.trial"  # {"hash", "starts"} of the configuration on trial
+GOOD = "config.json.good"  # the last one that has proved itself, or came by cable
+_TRIAL_MS = const(21600000)
+_STARTS = const(6)  # the check is one of them
 
 
 def load(on_trial=False):
@@ -33,15 +42,18 @@ def load(on_trial=False):
     A version on trial takes nothing new: the one before it must find settings that it can read.
     """
     error = None if on_trial else _take_candidate()
+    new = not on_trial and _on_trial()
     key = _key(on_trial)
     found = _stored(key)
     if found is None:
-        faults = overlay.call("config", "prepare", stored.PATH, key, not on_trial)
+        faults = overlay.call("config", "prepare", stored.PATH, key, not (on_trial or new))
         if _stored(key) is None:
             return None, None, error or _text(faults) or "%s cannot be written" % stored.PATH
         log.info("settings", "checked; the board starts anew with all its memory")
         machine.reset()
     given = found["node"]
+    if new:
+        slots.settings_ms = _TRIAL_MS + 2000 * given["uplink_s"]
     if found["hidden"]:
         given.update(_secrets(found["hidden"]))
     return given, found["hash"], error or found["why"] or refused().get("why")
@@ -99,8 +111,49 @@ def _take_candidate():
         _write(REFUSED, json.dumps({"hash": _hash(raw), "why": _text(faults)}))
     else:
         _remove(REFUSED)
+        _write(TRIAL, json.dumps({"hash": _hash(raw), "starts": 0}))
     _remove(CANDIDATE)  # last: power may go before
     return _text(faults)
+
+
+def _on_trial():
+    """Whether the configuration is on trial still; counts the start, and ends a trial that had too many."""
+    try:
+        trial = json.loads(_read(TRIAL))
+    except ValueError:  # there is none
+        return False
+    if trial["hash"] != _hash(_read(CONFIG)):  # another came by cable
+        _remove(TRIAL)
+        return False
+    if machine.reset_cause() != machine.DEEPSLEEP_RESET:
+        trial["starts"] += 1
+        if trial["starts"] > _STARTS:
+            _take_back("no custody in %d starts" % _STARTS)
+            return False
+        _write(TRIAL, json.dumps(trial))
+    return True
+
+
+def judged(custody):
+    """End the trial: custody came under this configuration, or did not in time. Why to start anew, or None."""
+    try:
+        if not custody:
+            _take_back("no custody in %d hours" % (_TRIAL_MS // 3600000))
+            return "the configuration before comes back"
+        _write(GOOD, _read(CONFIG))
+        _remove(TRIAL)
+    except OSError as fault:  # the next start goes on with the trial
+        log.trouble("settings", "flash does not take: %s" % fault)
+    return None
+
+
+def _take_back(why):
+    """Refuse the configuration in force; the last good one takes its place."""
+    good = _read(GOOD)
+    if good:
+        _write(REFUSED, json.dumps({"hash": _hash(_read(CONFIG)), "why": why}))
+        _write(CONFIG, good)
+    _remove(TRIAL)
 
 
 def _secrets(keys):

@@ -10,10 +10,13 @@ import json
 
 from micropython import const
 
+from . import overlay
+
 _TRIAL_MS = const(7200000)  # so long a version may run without custody before the old one comes back
 
 state = {"update": None}
 restart = None  # why the board is to start anew, or None
+settings_ms = None  # uptime until which the gateway's custody must have come under new settings; None: they are not new
 
 
 def load():
@@ -28,8 +31,11 @@ def load():
 
 
 def judge(custody, uptime_ms):
-    """The version on trial on itself: confirmed by the gateway's custody, or without it for too long."""
-    global restart
+    """What is on trial, settings or this version: confirmed by the gateway's custody, or without it for too long."""
+    global restart, settings_ms
+    if settings_ms is not None and (custody or uptime_ms >= settings_ms):
+        settings_ms = None
+        restart = overlay.call("settings", "judged", custody) or restart
     if restart or "trial" not in state or not (custody or uptime_ms >= _TRIAL_MS):
         return
     verdict = "custody"
