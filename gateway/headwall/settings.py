@@ -16,16 +16,21 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class MqttSettings(_Section):
+class BrokerSettings(_Section):
+    """The way to the broker."""
+
     host: str
     port: int = Field(default=8883, gt=0, lt=65536)
-    protocol: Literal["5", "3.1.1"] = "5"
-    client_id: str = "headwall-gateway"
     username: str | None = None
     password: SecretStr | None = None
     password_file: Path | None = None
     ca_file: Path | None = None  # None: the system's trust store
     tls: bool = True
+
+
+class MqttSettings(BrokerSettings):
+    protocol: Literal["5", "3.1.1"] = "5"
+    client_id: str = "headwall-gateway"
     receive_maximum: int = Field(default=2000, gt=0, lt=65536)
 
 
@@ -100,18 +105,6 @@ class Settings(_Section):
     clock: str = "system"  # or "simulation:SOCKET", for the demo and tests
 
 
-class StationMqttSettings(_Section):
-    """The way of a station to the broker, under its node's account."""
-
-    host: str
-    port: int = Field(default=8883, gt=0, lt=65536)
-    username: str | None = None
-    password: SecretStr | None = None
-    password_file: Path | None = None
-    ca_file: Path | None = None  # None: the system's trust store
-    tls: bool = True
-
-
 class StationSettings(_Section):
     """The whole of station.toml. Paths in it are relative to the file."""
 
@@ -121,7 +114,7 @@ class StationSettings(_Section):
     address: int = Field(default=0x77, ge=0x76, le=0x77)
     period_s: int = Field(default=300, ge=10, le=86400)
     store: Path
-    mqtt: StationMqttSettings
+    mqtt: BrokerSettings  # under its node's account
 
 
 _File = TypeVar("_File", Settings, StationSettings)

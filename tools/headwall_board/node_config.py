@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 from headwall.downlink.board_rules import board_verdict
-from headwall.errors import ConfigurationError, InputError
+from headwall.errors import ConfigurationError
 
 from headwall_board.session import BenchError, Session
 
@@ -16,23 +15,6 @@ SECRETS: Final = "/secrets.json"
 #: a file whose name ends so is a private key
 KEY_ENDS: Final = ".key.der"
 HIDDEN_VALUE: Final = "(secret)"
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """A configuration file as it is.
-
-    Raises:
-        InputError: it cannot be read, or is no JSON object.
-    """
-    try:
-        given = json.loads(file.read_bytes())
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{file} is no JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise InputError(f"{file} holds no JSON object: write {{ … }} with the keys of docs/installer.md")
-    return given
 
 
 def require_valid(given: dict[str, Any], source: str) -> None:

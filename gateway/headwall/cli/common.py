@@ -1,9 +1,10 @@
-"""What several commands share: options, and how they read a duration."""
+"""What several commands share: options, and how they read a duration or a JSON file."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,3 +26,23 @@ def parse_duration_us(text: str, option: str, *, zero: bool = False) -> int:
     if found_us == 0 and not zero:
         raise InputError(f"{option} {text!r} must be more than 0")
     return found_us
+
+
+def read_json_object(file: Path, what: str) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Args:
+        what: which object is wanted and where one is shown, for the error.
+
+    Raises:
+        InputError: it cannot be read, or holds no JSON object.
+    """
+    try:
+        found = json.loads(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{file} must hold one JSON object: {what}")
+    return found

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, read_json_object
 from headwall.cli.opened import Opened, minute, named, opened
 from headwall.downlink import board_rules, configs
 from headwall.errors import ConfigurationError, InputError
@@ -20,6 +20,8 @@ from headwall.registry.model import Node
 from headwall.rules import log_book
 
 _ABSENT = "absent"
+#: what a board's configuration looks like, for who gives another file
+LIKE_CONFIG = "docs/examples/config.json is one, docs/installer.md has all keys"
 Change = dict[str, Any]
 
 
@@ -43,7 +45,7 @@ def node_config(
             return
         if file is None:
             raise InputError("give the FILE to send, or --show")
-        settings = _read(file)
+        settings = read_json_object(file, LIKE_CONFIG)
         with at.ledger.read() as conn:
             before, in_force, state = _before(conn, node)
         version = max(_version(settings), before.version if before else 0) + 1
@@ -77,18 +79,6 @@ def _body(conn: sa.Connection, node: str) -> Any:
 def _but_version(config: configs.NodeConfig | dict[str, Any] | None) -> dict[str, Any]:
     settings = config.settings if isinstance(config, configs.NodeConfig) else config or {}
     return {key: value for key, value in settings.items() if key != "version"}
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is no JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{file} must hold one JSON object, as docs/examples/config.json does")
-    return found
 
 
 def _version(settings: dict[str, Any]) -> int:

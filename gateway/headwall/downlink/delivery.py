@@ -8,7 +8,7 @@ it, or to a board that slept, is sent again; boards do nothing twice.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import sqlalchemy as sa
@@ -52,9 +52,9 @@ class Delivery:
         self._look_s = 0.0
         self._look_at_all_s = 0.0
         self._bundles: dict[str, bytes] = {}
-        self._told: dict[int, str] = {}  # unanswered command → nonce of the state that it was sent in answer to
+        self._told: dict[str, str] = {}  # unanswered command → nonce of the state that it was sent in answer to
 
-    def answer(self, online: Mapping[str, str], replies: Iterable[tuple[str, Reply]]) -> list[Outgoing]:
+    def answer(self, online: Mapping[str, str], replies: Sequence[tuple[str, Reply]]) -> list[Outgoing]:
         """What boards that have just spoken are to have.
 
         Args:
@@ -62,6 +62,8 @@ class Delivery:
             replies: by node, already recorded.
         """
         wanting = [(node, reply) for node, reply in replies if reply.want is not None]
+        for _, reply in replies:
+            self._told.pop(reply.id, None)
         if online:
             self._look_s = 0.0  # one of them may be asleep again in a second
         if not online and not wanting:
@@ -69,8 +71,8 @@ class Delivery:
         with self._ledger.read() as conn:
             going = [_config(each) for each in configs.not_in_force(conn, online, self._ago_us(_CONFIG_AGAIN_US))]
             for command in commands.waiting(conn, online):
-                if self._told.get(command.id) != online[command.node] and command.until_us > self._clock.now_us():
-                    self._told[command.id] = online[command.node]
+                if self._told.get(command.name) != online[command.node] and command.until_us > self._clock.now_us():
+                    self._told[command.name] = online[command.node]
                     going.append(_command(command))
             pieces = [self._piece(conn, node, reply) for node, reply in wanting]
         return going + [piece for piece in pieces if piece is not None]
@@ -88,6 +90,7 @@ class Delivery:
             with self._ledger.begin() as conn:
                 for command in overdue:
                     commands.mark_expired(conn, command)
+                    self._told.pop(command.name, None)
         gone = {command.id for command in overdue}
         return [each for each in going if not isinstance(each.carries, Command) or each.carries.id not in gone]
 

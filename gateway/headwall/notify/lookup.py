@@ -15,7 +15,7 @@ from headwall.ledger import schema
 from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
-from headwall.registry.model import Node, Person
+from headwall.registry.model import Person
 from headwall.rules.facts import Fact, HistoricalSummary, NodeFault
 from headwall.rules.rain import valid_between
 from headwall.rules.tell import accepted
@@ -71,9 +71,6 @@ class Lookup:
     def people(self, site: str, role: str, at_us: int) -> list[Person]:
         """Who had a role at the site at the instant; nobody for a site that the registry does not have."""
         return self.registry.people_at(site, role, at_us) if self.registry.site(site) else []
-
-    def node_of(self, datastream: str) -> Node | None:
-        return self.registry.node(datastream.partition("/")[0])
 
     def gauge_place(self, datastream: str) -> str:
         return self.registry.place_of(datastream, self.now_us) or "place not in the registry"

@@ -68,7 +68,7 @@ class Bme280:
     def _say(self, trouble: str | None) -> None:
         if trouble != self._trouble:
             self._trouble = trouble
-            log.info("sensor_reads_again") if trouble is None else log.warning("sensor_fault", why=trouble)
+            log.info("sensor reads again") if trouble is None else log.warning("sensor fault", reason=trouble)
 
 
 def _judged(values: dict[str, float], skipped: set[str]) -> list[Found]:

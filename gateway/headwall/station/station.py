@@ -106,14 +106,14 @@ class Station:
 
     def _on_connect(self, client: paho.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         if reason.is_failure:
-            log.warning("broker_refuses", why=str(reason), do="check mqtt.username and the password")
+            log.warning("broker refuses", reason=str(reason), do="check mqtt.username and the password")
             return
         client.subscribe(topic(self._settings.node, "custody"), 1)
 
     def _on_disconnect(self, _client: paho.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         self._ready = False
         if reason.is_failure:
-            log.warning("disconnected", why=str(reason))
+            log.warning("disconnected", reason=str(reason))
 
     def _hear(self, message: bytes | None) -> None:
         self._heard.put(message)
@@ -130,7 +130,7 @@ class Station:
             else:
                 self._custody(message)
         if self._ready and self._sent >= self._store.floor and self._clock.now_us() >= self._asked_us + _CUSTODY_US:
-            log.warning("no_custody", through=self._sent, do="is the gateway running, and the node in its registry?")
+            log.warning("no custody", through=self._sent, do="is the gateway running, and the node in its registry?")
             self._ask()
 
     def _ask(self) -> None:
@@ -146,7 +146,7 @@ class Station:
             mine = (told["boot"], told["nonce"], told["jid"]) == (self._boot, self._nonce, self._store.jid)
             through = told["through"]
         except (ValueError, KeyError, TypeError):
-            log.warning("bad_custody", message=message[:200])
+            log.warning("bad custody", message=message[:200])
             return
         if mine and isinstance(through, int) and through < self._store.next:
             self._store.forget(through)

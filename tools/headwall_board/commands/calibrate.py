@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 from headwall.cli.calibration import add
+from headwall.cli.common import read_json_object
 from headwall.errors import InputError
 from headwall.ledger.calibrations import parse_calibrations
 from headwall.units import parse_depth
@@ -77,14 +78,7 @@ class _Asker:
         self._given: dict[str, Any] | None = None
         self._file = file
         if file is not None:
-            try:
-                self._given = json.loads(file.read_text(encoding="utf-8"))
-            except OSError as error:
-                raise InputError(f"{file} cannot be read: {error.strerror}") from error
-            except ValueError as error:
-                raise InputError(f"{file} is no JSON: {error}") from error
-            if not isinstance(self._given, dict):
-                raise InputError(f"{file} must hold a JSON object of answers")
+            self._given = read_json_object(file, "docs/calibration.md names the answers")
 
     def __call__(self, key: str, question: str, default: str | None = None) -> str:
         if self._given is None:

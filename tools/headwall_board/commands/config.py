@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from headwall.cli.common import DEFAULT_CONFIG
+from headwall.cli.common import DEFAULT_CONFIG, read_json_object
+from headwall.cli.node_config import LIKE_CONFIG
 from headwall.cli.node_config import node_config as send
 from headwall.errors import ConfigurationError, InputError
 from rich.console import Console
@@ -51,7 +52,7 @@ def config(
     if mqtt is not None:
         send(mqtt, file, by, dry_run=dry_run, as_json=as_json, config=gateway)
         return
-    given = node_config.read_config(file)
+    given = read_json_object(file, LIKE_CONFIG)
     if check:
         node_config.require_valid({"node": "any", **given}, str(file))
         print(json.dumps({"file": str(file), "faults": []}) if as_json else f"{file}: no faults.")

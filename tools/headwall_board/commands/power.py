@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from headwall.cli.common import read_json_object
+from headwall.cli.node_config import LIKE_CONFIG
 from headwall.downlink.board_rules import board_verdict
 from headwall.errors import ConfigurationError, HeadwallError, InputError
 from headwall_sim.wear import ERASES_PER_SECTOR
@@ -16,7 +18,6 @@ from rich.progress import Progress
 from rich.table import Table
 
 from headwall_board.bench import JsonOption
-from headwall_board.node_config import read_config
 from headwall_board.power import Budget, Day, budget, load_parts
 
 
@@ -37,7 +38,7 @@ def power(
 
     13 tips of 0.01 in are New York's average day. An estimate: docs/power.md says of what.
     """
-    given = read_config(config)
+    given = read_json_object(config, LIKE_CONFIG)
     known = load_parts(parts)
     verdict = board_verdict(given)
     if verdict.faults:
