@@ -36,6 +36,7 @@ Progress = Callable[[int, int], None]
 _ABANDONED_S: Final = 900
 _PIECE: Final = 1536  # bytes of a file in one piece of code
 _ANSWER_S: Final = 20
+_MOST_HEARD: Final = 300_000  # bytes of an answer: no code of ours has so much to say
 _PROMPT: Final = b">>> "
 #: Ctrl-C twice (a program may be inside a handler), Ctrl-B: the prompt for people, from whatever state
 _STOP: Final = b"\r\x03\x03\x02"
@@ -130,6 +131,11 @@ class Session:
         def take(data: bytes) -> None:
             nonlocal begun
             heard.extend(data.replace(b"\x04", b""))
+            if len(heard) > _MOST_HEARD:
+                raise BenchError(
+                    f"the board at {self.port} does not stop talking: unplug it, plug it in again, and look at what it "
+                    "says with 'headwall board console'"
+                )
             while line is not None and (end := heard.find(b"\n", begun)) >= 0:
                 line(heard[begun:end].decode(errors="replace").rstrip())
                 begun = end + 1
@@ -142,7 +148,8 @@ class Session:
 
     def ask(self, expression: str) -> Any:
         """The value of an expression of numbers, text, lists and dicts."""
-        return json.loads(self.run(f"print(json.dumps({expression}))"))
+        with self._sense():
+            return json.loads(self.run(f"print(json.dumps({expression}))"))
 
     def free_bytes(self) -> int:
         """Room on its file system."""
@@ -159,7 +166,8 @@ class Session:
             if tell is not None:
                 tell()
 
-        self.run("for _p, _s in _walk(''): print(repr((_p, _s, _hash(_p))))", line=take)
+        with self._sense():
+            self.run("for _p, _s in _walk(''): print(repr((_p, _s, _hash(_p))))", line=take)
         return sorted(found, key=lambda file: file.path)
 
     def read(self, path: str, progress: Progress | None = None) -> bytes | None:
@@ -174,10 +182,11 @@ class Session:
         size = int(self.ask(f"os.stat({path!r})[6]"))
         self.run(f"_f = open({path!r}, 'rb')")
         data = bytearray()
-        while piece := b64decode(self.run(f"print(_b(_f.read({_PIECE})).decode())")):
-            data += piece
-            if progress is not None:
-                progress(len(data), size)
+        with self._sense():
+            while piece := b64decode(self.run(f"print(_b(_f.read({_PIECE})).decode())")):
+                data += piece
+                if progress is not None:
+                    progress(len(data), size)
         self.run("_f.close()")
         if hashlib.sha256(data).digest() != b64decode(wanted):
             raise BenchError(f"{path} did not come whole from the board at {self.port}: check the cable, try again")
@@ -230,6 +239,17 @@ class Session:
             self._transport.close()
 
     @contextlib.contextmanager
+    def _sense(self) -> Iterator[None]:
+        """Say it in words where an answer makes none: nothing on a serial line notices a bit that was bent."""
+        try:
+            yield
+        except (ValueError, SyntaxError, TypeError) as error:
+            raise BenchError(
+                f"what came from the board at {self.port} makes no sense ({type(error).__name__}): the line garbles. "
+                "Try again, with another cable or port"
+            ) from error
+
+    @contextlib.contextmanager
     def _talking(self) -> Iterator[None]:
         """Say in words of ours what goes wrong in mpremote."""
         try:
@@ -238,6 +258,7 @@ class Session:
             last = (str(error.error_output).strip().splitlines() or ["no reason given"])[-1]
             if _FULL.search(last):
                 raise _FullError(last) from error
+            last = "".join(c if c.isprintable() else "?" for c in last)
             raise BenchError(f"the board at {self.port} could not do that: {last}") from error
         except (TransportError, OSError, struct.error) as error:
             raise BenchError(
