@@ -11,10 +11,12 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from headwall_sim.every_kind import ON_BATTERY, ON_MAINS
+from node_day import NodeDay, node_day
 from node_heap import board_passes
 from rich.console import Console
 from rich.table import Table
@@ -68,9 +70,19 @@ def smallest(passes: Callable[[int], bool], high: int, low: int = 4, step: int =
     return high
 
 
-def whole_board_passes(heap_kb: int) -> bool:
+def smallest_board(mode: str, sensors: Sequence[dict[str, Any]]) -> int:
+    """Least heap in KB of a whole board with these sensors."""
+
+    def passes(heap_kb: int) -> bool:
+        with tempfile.TemporaryDirectory() as folder:
+            return board_passes(Path(folder), heap_kb, mode, sensors)
+
+    return smallest(passes, 256, low=96, step=4)
+
+
+def day(*, plain: bool) -> NodeDay:
     with tempfile.TemporaryDirectory() as folder:
-        return board_passes(Path(folder), heap_kb)
+        return node_day(Path(folder), plain=plain)
 
 
 def mqtt_bytes(payload: int) -> int:
@@ -95,7 +107,13 @@ def main() -> None:
         appends = numbers("appends.py", lib)
         heap = smallest(lambda kb: micropython("heap.py", lib, kb) is not None, 128)
         heap_source = smallest(lambda kb: micropython("heap.py", ROOT / "firmware" / "lib", kb) is not None, 256)
-    board = smallest(whole_board_passes, 256, low=64, step=4)
+        mounting = numbers("mounting.py", lib)
+    boards = {
+        "a rain gauge on mains": smallest_board("mains", ON_MAINS[:1]),
+        "every kind on battery": smallest_board("battery", ON_BATTERY),
+        "every kind on mains": smallest_board("mains", ON_MAINS),
+    }
+    ours, plain = day(plain=False), day(plain=True)
     table = Table("node", "figure", "beside")
     for batch in ("50", "1"):
         payload, whole = sum(packs[batch]), sum(map(mqtt_bytes, packs[batch]))
@@ -113,7 +131,19 @@ def main() -> None:
         "append, µs (flash in RAM)", f"{us / count:.0f}", f"{lfs_us / count:.0f} LittleFS: {lfs_us / us:.1f} times"
     )
     table.add_row("smallest heap, journal and packs", f"{heap} KB as .mpy", f"{heap_source} KB as .py")
-    table.add_row("smallest heap, whole board", f"{board} KB as .mpy", "TLS buffers inside it, 64-bit objects")
+    for sensors, board in boards.items():
+        table.add_row(f"smallest heap, {sensors}", f"{board} KB as .mpy", "TLS and code in it, 64-bit objects")
+    table.add_row("mount of a full journal, ms (flash in RAM)", f"{mounting['full_us'] / 1000:.1f}", "")
+    for name, figure in (
+        ("awake, s a day", "{0.awake_s:.0f}"),
+        ("starts a day", "{0.starts}"),
+        ("connections a day", "{0.connections}"),
+        ("bytes on the network a day, TLS and all", "{0.wire_bytes}"),
+        ("readings at the broker", "{0.readings}"),
+        ("flash programs a day", "{0.flash_programs}"),
+        ("flash erases a day", "{0.flash_erases}"),
+    ):
+        table.add_row(name, figure.format(ours), figure.format(plain) + " plain JSON, no journal")
     Console(width=110).print(table)
 
 

@@ -1,9 +1,10 @@
-"""Whether a whole simulated board, TLS and all, gets 40 tips into custody with a given heap."""
+"""Whether a whole simulated board, TLS and all, serves its sensors with a given heap."""
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import paho.mqtt.client as mqtt
 from headwall.clock import to_us
 from headwall.wire.contract import topic
+from headwall_board.power_day import driver_files
 from headwall_sim.broker import Account, Broker, open_broker
+from headwall_sim.every_kind import DEVICES
 from headwall_sim.storms import rain
 from headwall_sim.supervisor import Supervisor
 from paho.mqtt.enums import CallbackAPIVersion
@@ -27,6 +30,7 @@ class Custodian:
 
     def __init__(self, broker: Broker) -> None:
         self.through = 0
+        self.packs = 0
         self._state: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._client = mqtt.Client(CallbackAPIVersion.VERSION2, protocol=mqtt.MQTTv5)
@@ -43,9 +47,10 @@ class Custodian:
     def _take(self, client: mqtt.Client, _data: object, message: mqtt.MQTTMessage) -> None:
         kind = message.topic.rsplit("/", 1)[1]
         body = json.loads(message.payload) if kind in ("state", "tele", "event") else None
+        self.packs += kind in ("tele", "event")
         if isinstance(body, list) and body[0]["seq"] == self.through + 1:
             self.through += len(body)
-        elif isinstance(body, dict) and body["status"] == "online":
+        elif isinstance(body, dict) and body.get("status") == "online":
             self._state = body
         if self._state and body is not None:
             custody = {"v": 1, "ledger": "00" * 8, "jid": self._state["journals"][0]["jid"], "through": self.through}
@@ -53,8 +58,9 @@ class Custodian:
             client.publish(topic(NODE, "custody"), json.dumps(custody), qos=1)
 
 
-def board_passes(folder: Path, heap_kb: int) -> bool:
-    """True if the board, with its heap of `heap_kb`, has all its tips in custody after 20 minutes of its time."""
+def board_passes(folder: Path, heap_kb: int, mode: str, sensors: Sequence[dict[str, Any]]) -> bool:
+    """True if the board, its program on its own flash and its heap of `heap_kb`, reads all its sensors, finds room for
+    whatever it does in half an hour of its time, and has its tips in custody."""
     accounts = [Account("gateway", PASSWORD, "gateway"), Account(NODE, PASSWORD)]
     fall = rain([START_US + (20 + 10 * i) * S for i in range(TIPS)], pin=4)
     with (
@@ -62,19 +68,34 @@ def board_passes(folder: Path, heap_kb: int) -> bool:
         Supervisor(folder / "sim", start_us=START_US, firmware=ROOT / "firmware") as sim,
     ):
         custodian = Custodian(broker)
+        given = settings(broker, sim.sntp.port) | {"mode": mode, "uplink_s": 300, "sensors": list(sensors)}
         board = sim.board(
-            NODE, files=_files(broker, sim.sntp.port), timeline=fall.timeline, tips=fall.tips, heap_kb=heap_kb
+            NODE,
+            files={
+                "config.json": json.dumps(given).encode(),
+                "ca.der": broker.ca.der.read_bytes(),
+                **driver_files(sensors),
+            },
+            timeline=fall.timeline,
+            tips=fall.tips,
+            heap_kb=heap_kb,
+            program="flash",
+            vfs_blocks=512,
+            wired=DEVICES,
         )
         board.power_on()
-        sim.clock.run_until(START_US + 1200 * S)
-        held = [record for record in board.journal().records if record.value == "1"]
+        sim.clock.run_until(START_US + 1800 * S)
+        records = board.journal().records
+        held = [record for record in records if record.value == "1" and record.stream == "rain.tips"]
         custodian.stop()
-        whole = "memory allocation failed" not in board.console.read_text()
+    said = board.console.read_text()
+    whole = "memory" not in said and "Error" not in said
     return whole and len(held) == TIPS and custodian.through >= held[-1].seq
 
 
-def _files(broker: Broker, ntp_port: int) -> dict[str, bytes]:
-    settings = {
+def settings(broker: Broker, ntp_port: int) -> dict[str, Any]:
+    """Settings of a node at this broker, without sensors."""
+    return {
         "node": NODE,
         "broker_host": broker.host,
         "broker_port": broker.port_311,
@@ -84,6 +105,4 @@ def _files(broker: Broker, ntp_port: int) -> dict[str, bytes]:
         "username": NODE,
         "password": PASSWORD,
         "wifi": [{"ssid": "bench"}],
-        "sensors": [{"kind": "tipping_bucket", "pin": 4}],
     }
-    return {"config.json": json.dumps(settings).encode(), "ca.der": broker.ca.der.read_bytes()}

@@ -23,6 +23,7 @@ class Proxy:
     Attributes:
         port: where it listens.
         connections: how many were taken so far, those in other modes than "open" too.
+        passed: bytes so far, both ways.
     """
 
     host = "127.0.0.1"
@@ -31,6 +32,7 @@ class Proxy:
         self.target = target
         self.delay_s = 0.0
         self.connections = 0
+        self.passed = 0
         self._net = net
         self._mode: Mode = "open"
         self._streams: set[asyncio.StreamWriter] = set()
@@ -105,6 +107,7 @@ class Proxy:
                 await _swallow(source)
                 return
             sink.write(data)
+            self.passed += len(data)
             await sink.drain()
         sink.write_eof()
 

@@ -49,7 +49,7 @@ def load(on_trial=False):
         faults = overlay.call("config", "prepare", stored.PATH, key, not (on_trial or new))
         if _stored(key) is None:
             return None, None, error or _text(faults) or "%s cannot be written" % stored.PATH
-        log.info("settings", "checked; the board starts anew with all its memory")
+        log.info("settings", "checked; the board starts anew")
         machine.reset()
     given = found["node"]
     if new:
