@@ -20,14 +20,12 @@ from ..analog import rounded
 from ..decimal import text_of
 from ..pulses import Pulses
 
-RESIDENT = True  # it counts between the readings
-
 _LEAST_MS = const(1000)
 _DECIMALS = const(6)
 
 
 class Driver:
-    RESIDENT = True
+    RESIDENT = True  # it counts between the readings
 
     def __init__(self, settings, rig):
         self._most_hz = settings["most_hz"]

@@ -8,13 +8,8 @@ SHARED = True
 PINS = ()
 MEDIA = ("sludge", "liquid", "scum", "air")
 SPEC = {
-    "interface": (
-        "choice",
-        "sludge",
-        ("sludge", "scum", "surface"),
-        None,
-        "",
-    ),  # top, bottom, top
+    # top of the sludge, bottom of the scum, or where air begins
+    "interface": ("choice", "sludge", ("sludge", "scum", "surface"), None, ""),
     "count": (int, 8, 2, 16, "electrodes"),
     "pitch_mm": (int, 50, 5, 500, "mm"),
     "lowest_mm": (int, 50, -5000, 5000, "mm"),  # height of electrode 0 over the level's zero
