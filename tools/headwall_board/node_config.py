@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from headwall.cli.node_config import ABSENT, differences
 from headwall.downlink.board_rules import board_verdict
 from headwall.errors import ConfigurationError
 
@@ -57,13 +58,10 @@ def faults_on_board(board: Session, path: str = CONFIG) -> list[str]:
     return found
 
 
-def differences(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, str]]:
+def changes(old: dict[str, Any], new: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(key, old value, new value) of every key that differs, secrets hidden; "" for a key that is not there."""
-    before, after = dict(_leaves("", old)), dict(_leaves("", new))
     return [
-        (key, _shown(key, before), _shown(key, after))
-        for key in sorted({*before, *after})
-        if before.get(key) != after.get(key)
+        (one["key"], _shown(one["key"], one["old"]), _shown(one["key"], one["new"])) for one in differences(old, new)
     ]
 
 
@@ -72,17 +70,25 @@ def is_secret(key: str) -> bool:
     return key.endswith("password") or key == "sim_pin"
 
 
-def _leaves(where: str, value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
-        return [leaf for key, inner in value.items() for leaf in _leaves(f"{where}.{key}" if where else key, inner)]
-    if isinstance(value, list) and value:
-        return [leaf for n, inner in enumerate(value) for leaf in _leaves(f"{where}[{n}]", inner)]
-    return [(where, value)] if where else []
+def without_secrets(given: Any, found: set[str]) -> Any:
+    """JSON data with HIDDEN_VALUE for each of its secrets, which are added to `found`."""
+    if isinstance(given, list):
+        return [without_secrets(inner, found) for inner in given]
+    if not isinstance(given, dict):
+        return given
+    kept = {}
+    for key, inner in given.items():
+        if is_secret(key) and inner:
+            kept[key] = HIDDEN_VALUE
+            if isinstance(inner, str):
+                found.add(inner)
+        else:
+            kept[key] = without_secrets(inner, found)
+    return kept
 
 
-def _shown(key: str, values: dict[str, Any]) -> str:
-    if key not in values:
+def _shown(key: str, value: Any) -> str:
+    if value == ABSENT:
         return ""
-    if is_secret(key.rpartition(".")[2]):
-        return HIDDEN_VALUE
-    return json.dumps(values[key], ensure_ascii=False)
+    name = key.rpartition(".")[2]
+    return json.dumps(without_secrets({name: value}, set())[name], ensure_ascii=False)

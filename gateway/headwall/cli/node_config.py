@@ -19,7 +19,8 @@ from headwall.ledger import schema
 from headwall.registry.model import Node
 from headwall.rules import log_book
 
-_ABSENT = "absent"
+#: in place of a value that is not there
+ABSENT = "absent"
 #: what a board's configuration looks like, for who gives another file
 LIKE_CONFIG = "docs/examples/config.json is one, docs/installer.md has all keys"
 Change = dict[str, Any]
@@ -51,7 +52,7 @@ def node_config(
         version = max(_version(settings), before.version if before else 0) + 1
         payload = _payload(file, {**settings, "version": version})
         _check(at, known, file, settings, payload)
-        changes = list(_changes(_but_version(in_force), _but_version(settings)))
+        changes = list(differences(_but_version(in_force), _but_version(settings)))
         known_already = before is not None and state != "refused" and _but_version(before) == _but_version(settings)
         if not dry_run and not known_already:
             _send(at, node, version, payload, named(by or ""), changes)
@@ -123,15 +124,15 @@ def _check(at: Opened, node: Node, file: Path, settings: dict[str, Any], payload
         raise ConfigurationError(str(file), faults)
 
 
-def _changes(old: Any, new: Any, key: str = "") -> Iterator[Change]:
+def differences(old: Any, new: Any, key: str = "") -> Iterator[Change]:
     """Every leaf that differs, with its key such as sensors[0].pin."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted(old.keys() | new.keys()):
-            yield from _changes(old.get(name, _ABSENT), new.get(name, _ABSENT), f"{key}.{name}" if key else name)
+            yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), f"{key}.{name}" if key else name)
     elif isinstance(old, list) and isinstance(new, list):
         for n in range(max(len(old), len(new))):
-            was, will = (each[n] if n < len(each) else _ABSENT for each in (old, new))
-            yield from _changes(was, will, f"{key}[{n}]")
+            was, will = (each[n] if n < len(each) else ABSENT for each in (old, new))
+            yield from differences(was, will, f"{key}[{n}]")
     elif old != new:
         yield {"key": key, "old": old, "new": new}
 
@@ -160,7 +161,7 @@ def _lines(said: dict[str, Any]) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    return _ABSENT if value == _ABSENT else json.dumps(value)
+    return ABSENT if value == ABSENT else json.dumps(value)
 
 
 def _show(at: Opened, node: str) -> None:

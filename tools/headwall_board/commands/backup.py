@@ -7,14 +7,14 @@ import json
 from base64 import b64decode
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from headwall.errors import InputError
 from rich.progress import Progress
 
 from headwall_board.bench import DEFAULT_WAIT, JsonOption, PortOption, WaitOption, bar, session
-from headwall_board.node_config import HIDDEN_VALUE, KEY_ENDS, SECRETS, is_secret
+from headwall_board.node_config import KEY_ENDS, SECRETS, without_secrets
 from headwall_board.session import BenchError, Session
 
 _SECTOR = 4096
@@ -124,23 +124,8 @@ def _as_json(data: bytes, secrets: set[str]) -> bytes | None:
         given = json.loads(data)
     except ValueError:
         return None
-    without = _without(given, secrets)
+    without = without_secrets(given, secrets)
     return data if without == given else json.dumps(without, ensure_ascii=False).encode()
-
-
-def _without(given: Any, secrets: set[str]) -> Any:
-    if isinstance(given, list):
-        return [_without(inner, secrets) for inner in given]
-    if not isinstance(given, dict):
-        return given
-    kept = {}
-    for key, inner in given.items():
-        if is_secret(key) and isinstance(inner, str) and inner:
-            secrets.add(inner)
-            kept[key] = HIDDEN_VALUE
-        else:
-            kept[key] = _without(inner, secrets)
-    return kept
 
 
 def _copy_journal(board: Session, target: Path, shown: Progress) -> None:

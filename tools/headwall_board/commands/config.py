@@ -61,7 +61,7 @@ def config(
         there = node_config.on_board(board)
         wanted = _for_board(given, there or {}, file)
         node_config.require_valid(wanted, str(file))
-        changes = node_config.differences(there or {}, wanted)
+        changes = node_config.changes(there or {}, wanted)
         if not dry_run and changes:
             _put(board, wanted, file)
     if as_json:
