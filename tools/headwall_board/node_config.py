@@ -91,4 +91,5 @@ def _shown(key: str, value: Any) -> str:
     if value == ABSENT:
         return ""
     name = key.rpartition(".")[2]
-    return json.dumps(without_secrets({name: value}, set())[name], ensure_ascii=False)
+    shown = without_secrets({name: value}, set())[name]
+    return HIDDEN_VALUE if shown == HIDDEN_VALUE else json.dumps(shown, ensure_ascii=False)
