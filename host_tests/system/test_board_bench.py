@@ -519,7 +519,7 @@ def test_backup_copies_files_and_journal_but_no_secrets(bench: Bench, deployed: 
     assert copied["main.py"] == (FIRMWARE / "main.py").read_bytes()
     flash = (board.folder / "flash.bin").read_bytes()
     assert len(copied["journal.bin"]) == 64 * BLOCK
-    written = copied["journal.bin"][:BLOCK].rstrip(b"\xff")  # the board has started anew since, and may have added to it
+    written = copied["journal.bin"][:BLOCK].rstrip(b"\xff")  # the board has started anew, and may have added to it
     assert len(written) > 48 and flash[256 * BLOCK :].startswith(written)
     assert {name: hashlib.sha256(data).hexdigest() for name, data in copied.items() if name != "manifest.json"} == said[
         "files"
