@@ -195,6 +195,14 @@ def test_settings_that_come_during_a_trial_wait_for_the_version_that_stays(updat
         assert updated.state()["fw"] == OLD
 
 
+@pytest.mark.parametrize("text", [b"[1]", b"5", b'{"update":"x"}', b'{"trial":5,"starts":"x","update":{}}', b"\xff"])
+def test_slots_that_somebody_has_spoilt_do_not_keep_the_program_from_running(text: bytes, updated: Updated) -> None:
+    updated.node.board.put_files({"slots.json": text})
+    with updated.node as node:
+        node.run_until(lambda: bool(updated.state()), 5)
+        assert updated.state()["fw"] == OLD
+
+
 def _blocks(bundle: bytes) -> int:
     """So many blocks of flash the program that came by cable and a bundle need, without folders."""
     sizes = [len(bundle), *(len(data) for data in build_release(FIRMWARE).files.values())]

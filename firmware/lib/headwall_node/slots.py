@@ -23,10 +23,12 @@ def load():
     """Read slots.json, as it is for this start."""
     try:
         with open("slots.json") as file:
-            state.update(json.load(file))
+            found = json.load(file)
+        if isinstance(found, dict) and isinstance(found.get("update"), dict):  # else by hand: not to be believed
+            state.update(found)
     except (OSError, ValueError):  # never updated over the air
         pass
-    if "trial" in state and not __file__.startswith("/" + state["trial"]):  # it could not be started
+    if "trial" in state and not __file__.startswith("/%s" % state["trial"]):  # it could not be started
         del state["trial"]
 
 
