@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mp
 import pytest
 from headwall_board.bundle import PRIVATE, PUBLIC, make_bundle, make_key, read_private
 from headwall_board.release import build_release, version_of
@@ -114,6 +115,21 @@ class Updated:
 def updated(broker: Broker, gateway: ScriptedGateway, key: Path, tmp_path: Path) -> Updated:
     """A board on mains, off, with rain twice a minute for half an hour to come."""
     return Updated(SimNode(tmp_path, broker, RAIN, board=BOARD), gateway, key)
+
+
+def test_an_order_of_a_size_that_no_bundle_has_is_refused_at_once() -> None:
+    said = mp.run(
+        """
+        from headwall_node import order
+        for size in (0, -1, True, "7", None):
+            print(order.order({"id": "00000001", "bundle": "0" * 16, "size": size, "version": "1"}))
+        """
+    )
+    assert said.splitlines() == [
+        "a bundle of 0 bytes is none",
+        "a bundle of -1 bytes is none",
+        *["bundle, size and version are needed"] * 3,
+    ]
 
 
 def test_new_version_is_loaded_tried_and_confirmed_by_custody(updated: Updated, make: Make) -> None:

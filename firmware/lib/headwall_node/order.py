@@ -24,6 +24,8 @@ def order(told):
     name, size, version = told.get("bundle"), told.get("size"), told.get("version")
     if not (isinstance(name, str) and len(name) == 16 and isinstance(size, int) and isinstance(version, str)):
         return "bundle, size and version are needed"
+    if size < 1:
+        return "a bundle of %s bytes is none" % size
     update = slots.state["update"] or {}
     if update.get("id") == told.get("id"):  # the gateway missed the reply
         return update.get("why")

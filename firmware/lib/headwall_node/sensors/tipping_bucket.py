@@ -214,10 +214,13 @@ class TippingBucket(Gauge):
 
     @property
     def may_sleep(self):
-        """True when nothing of this gauge is unfinished: no tip pending, and the contact rests or is stuck."""
+        """True when nothing of this gauge is unfinished: no tip pending, and the contact rests, is stuck, or is told to
+        chatter: waiting would empty a battery."""
+        if self._chatter_from is not None:
+            return self._told == "fault" and not self._retained.pending
         rested = self._clock.uptime_ms() - self._edge_at >= self._settle
         still = not self._closed or self.reason == "stuck"
-        return rested and still and self._chatter_from is None and not self._retained.pending
+        return rested and still and not self._retained.pending
 
     # -- in the interrupt
 
