@@ -100,19 +100,17 @@ def names(sensors: Sequence[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_memory_is_as_whole_after_30_days_as_after_3(broker: Broker, gateway: ScriptedGateway, tmp_path: Path) -> None:
-    """Without the counters: they look at their hardware each second, which would take an hour here."""
-    every_6_h = [
-        {**sensor, "period_s": 21600} if sensor["kind"] != "tipping_bucket" else sensor for sensor in ON_BATTERY
-    ]
-    tips = [day * DAY + minute for day in range(30) for minute in (300, 301, 777.5)]
-    quick = {"report_s": 21600, "keepalive_s": 1200, "ntp_every_s": 86400, "watchdog_s": 300}
-    node = node_of(tmp_path, broker, every_6_h, 152, tips, mode="mains", **quick)
+    """Sampled sensors alone: contacts and counters are looked at so often that it would take an hour here."""
+    every_6_h = [{**sensor, "period_s": 21600} for sensor in ON_BATTERY[1:]]
+    quick = {"keepalive_s": 1200, "ntp_every_s": 86400, "watchdog_s": 300}
+    node = node_of(tmp_path, broker, every_6_h, 160, [], mode="mains", **quick)
     node.board.put_files({"main.py": WATCHED})
     with node:
         node.use_clock(gateway)
         for day in range(1, 30, 2):  # it connects anew
-            start = START_US + day * DAY * MINUTE_US
+            start = START_US + (day * DAY + 100) * MINUTE_US
             node.sim.outage(node.board, node.proxy, from_us=start, to_us=start + 30 * MINUTE_US)
         node.run_to(30 * DAY)
         said = node.console()

@@ -77,7 +77,7 @@ def smallest_board(mode: str, sensors: Sequence[dict[str, Any]]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             return board_passes(Path(folder), heap_kb, mode, sensors)
 
-    return smallest(passes, 256, low=96, step=4)
+    return smallest(passes, 176, low=96, step=8)
 
 
 def day(*, plain: bool) -> NodeDay:

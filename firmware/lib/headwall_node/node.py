@@ -11,7 +11,7 @@ from .bell import Bell
 
 _UPLINK_WITHIN_S = const(300)  # longest time from one sign of life of the uplink to the next
 _GAUGE_WITHIN_S = const(60)
-_SENSORS_WITHIN_S = const(300)  # a wait for a handshake, the longest warm-up and timeout, and a pause of half a minute
+_SENSORS_WITHIN_S = const(330)  # a wait for a handshake, the longest warm-up and timeout, and a pause of a minute
 _COMMANDS_MAX = const(4)  # that wait; the gateway sends what did not fit again
 _STARVED_CONNECTIONS = const(8)  # so many in a row without memory, some minutes: only a restart mends the heap
 

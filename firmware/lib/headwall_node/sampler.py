@@ -168,12 +168,12 @@ class Sampler:
 
 
 async def serve(samplers, clock, beat):
-    """Read each sensor when it is due, for ever; `beat()` is called at least every half minute and a reading."""
+    """Read each sensor when it is due, for ever; `beat()` is called at least every minute and a reading."""
     while True:
         beat()
         _wake.clear()
         first = min(samplers, key=lambda sampler: sampler.due_ms)
-        wait = min(first.due_ms - clock.uptime_ms(), 30000)
+        wait = min(first.due_ms - clock.uptime_ms(), 60000)
         if wait <= 0:
             for source in [each for each in samplers if first.lacks(each)]:
                 await source.serve()

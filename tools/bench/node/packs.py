@@ -12,7 +12,7 @@ def sizes(batch):
     pack, made = Pack("240ac4000001"), []
     pack.begin("0123456789abcdef", batch)
     for i, time_ms in enumerate(TIPS):
-        record = (1000 + i, "rain.tips", time_ms, None, None, 1, 700 + i, None)
+        record = (1000 + i, "rain.tips", time_ms, None, None, 1, 700 + i, None, False)
         if not pack.add(record):
             made.append(len(pack.payload()))
             pack.begin("0123456789abcdef", batch)
