@@ -112,11 +112,11 @@ def test_deploy_keeps_what_is_not_of_the_program(bench: Bench, deployed: Path) -
     assert {f"/{name}": hashlib.sha256(data).hexdigest() for name, data in mine.items()}.items() <= there.items()
 
 
-def test_deploy_ends_an_update_over_the_air(bench: Bench, deployed: Path) -> None:
-    over_the_air = {"slots.json": b'{"active": "slot_a"}', "slot_a/headwall_node/app.mpy": b"x"}
+def test_deploy_ends_an_update_over_the_air_and_what_its_program_had_prepared(bench: Bench, deployed: Path) -> None:
+    over_the_air = {"slots.json": b'{"active": "slot_a"}', "slot_a/headwall_node/app.mpy": b"x", "config.run": b"{}"}
     board = bench.board(like=deployed, files=over_the_air)
     told("deploy", "--port", board.device)
-    assert not any(path.startswith(("/slot", "/slots")) for path in _listed(board))
+    assert not any(path.startswith(("/slot", "/config.run")) for path in _listed(board))
 
 
 def test_deploy_cut_by_loss_of_power_goes_on_where_it_was(bench: Bench) -> None:

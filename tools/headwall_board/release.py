@@ -19,14 +19,11 @@ DRIVERS: Final = {
     "adafruit_bus_device": ("__init__", "i2c_device"),
 }
 #: folders and files on a board that are Headwall's alone: what is in them and not in the release is removed
-OURS: Final = (
-    "/lib/headwall_node/",
-    *(f"/lib/{name}/" for name in DRIVERS),
-    "/slot_a/",
-    "/slot_b/",
-    "/slots.",
-    "/update.bundle",
-)
+OURS: Final = ("/lib/headwall_node/", *(f"/lib/{name}/" for name in DRIVERS))
+#: what an update over the air leaves; a program put on by cable ends it
+OVER_THE_AIR: Final = ("/slot_a/", "/slot_b/", "/slots.", "/update.bundle")
+#: what a program makes of the settings for itself: another program makes its own
+PREPARED: Final = "/config.run"
 #: written last, removed first: without it a board waits at its prompt
 PROGRAM: Final = "/main.py"
 #: of compiled files, as sys.implementation._mpy & 0xFF says it (mpy-cross 1.24 to 1.29 write 6)

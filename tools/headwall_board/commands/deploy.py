@@ -22,7 +22,7 @@ from headwall_board.bench import (
     session,
 )
 from headwall_board.partitions import JOURNAL
-from headwall_board.release import MPY_VERSION, OURS, PROGRAM, Release
+from headwall_board.release import MPY_VERSION, OURS, OVER_THE_AIR, PREPARED, PROGRAM, Release
 from headwall_board.session import BenchError, BoardFile, Session
 
 
@@ -103,7 +103,10 @@ def plan_for(release: Release, there: Sequence[BoardFile]) -> Plan:
     """What differs between a release and the files of a board."""
     hashes = {file.path: file.sha256 for file in there}
     changed = [path for path, data in release.files.items() if hashes.get(path) != hashlib.sha256(data).hexdigest()]
-    extra = [path for path in hashes if path not in release.files and (path.startswith(OURS) or path.endswith(".part"))]
+    ends = (*OURS, *OVER_THE_AIR)
+    extra = [path for path in hashes if path not in release.files and (path.startswith(ends) or path.endswith(".part"))]
+    if (changed or extra) and PREPARED in hashes:
+        extra.append(PREPARED)
     if (changed or extra) and PROGRAM in hashes:
         # half a program must not start, though each of its files is whole
         extra.insert(0, PROGRAM)

@@ -28,7 +28,7 @@ from headwall_board.bench import (
 from headwall_board.commands.deploy import check_board
 from headwall_board.commands.provision import CA_FILE, UPDATE_KEY
 from headwall_board.node_config import CONFIG, SECRETS
-from headwall_board.release import OURS, Release
+from headwall_board.release import OURS, OVER_THE_AIR, Release
 from headwall_board.session import BoardFile, Session
 
 _SOON = timedelta(days=30)
@@ -100,9 +100,14 @@ def _files(release: Release, there: Sequence[BoardFile]) -> list[Finding]:
             findings.append(Finding(path, False, "differs"))
     strangers = [path for path in hashes if path.startswith(OURS) and path not in release.files]
     findings += [Finding(path, False, "is not of this release") for path in strangers]
+    came = sum(path.startswith(OVER_THE_AIR) for path in hashes)
+    note = [Finding("over the air", None, f"{came} files: headwall node show tells which version runs")] if came else []
     if findings:
-        return [*findings, Finding("program", False, "headwall board deploy puts this right")]
-    return [Finding("program", True, f"{len(release.files)} files, each with the hash of version {release.version}")]
+        return [*findings, *note, Finding("program", False, "headwall board deploy puts this right")]
+    return [
+        *note,
+        Finding("program", True, f"{len(release.files)} files, each with the hash of version {release.version}"),
+    ]
 
 
 def _settings(board: Session, there: Sequence[BoardFile]) -> list[Finding]:
