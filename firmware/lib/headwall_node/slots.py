@@ -10,8 +10,6 @@ import json
 
 from micropython import const
 
-from . import overlay
-
 _TRIAL_MS = const(7200000)  # so long a version may run without custody before the old one comes back
 
 state = {"update": None}
@@ -37,6 +35,8 @@ def judge(custody, uptime_ms):
     global restart, settings_ms
     if settings_ms is not None and (custody or uptime_ms >= settings_ms):
         settings_ms = None
+        from . import overlay  # new settings alone need it
+
         restart = overlay.call("settings", "judged", custody) or restart
     if restart or "trial" not in state or not (custody or uptime_ms >= _TRIAL_MS):
         return
