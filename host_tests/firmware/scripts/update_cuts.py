@@ -19,7 +19,7 @@ import machine
 import vfs
 
 BLOCK = 4096
-BLOCKS = 44
+BLOCKS = 64
 
 
 class Reset(BaseException):
