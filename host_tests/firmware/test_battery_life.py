@@ -158,3 +158,13 @@ def test_configuration_older_than_the_one_in_force_is_refused_with_the_reason(
         newer = push(version=8, report_s=60)
         assert newer["config_version"] == 8 and "config_error" not in newer
         assert "version 7 is older than 8" in push(version=7, report_s=70)["config_error"]
+
+
+def test_a_dry_gauges_report_goes_out_with_the_uplink_of_the_same_wake(
+    broker: Broker, gateway: ScriptedGateway, tmp_path: Path
+) -> None:
+    with SimNode(tmp_path, broker, [], mode="battery", uplink_s=1800, report_s=1800) as node:
+        node.use_clock(gateway)
+        node.run_to(245)
+        assert node.board.taken() >= 8
+        assert node.board.taken() == len(gateway.held)

@@ -108,7 +108,7 @@ def test_noise_for_an_hour_is_told_as_fault_and_never_as_no_rain() -> None:
         print(b.values()[1:4], 0 in b.values()[1:], 1 in b.values(), len(b.values()))
         """
     )
-    assert said == ["['fault', 'fault', 'fault'] False False 7"]
+    assert said == ["['fault', 'fault', 'fault'] False False 8"]
 
 
 def test_a_count_that_falls_and_comes_back_is_one_glitch_and_no_rain() -> None:

@@ -94,9 +94,7 @@ class Battery:
 
     def _next_duty(self):
         """Uptime at which the first gauge owes its report, or the first sampler its reading."""
-        report_ms = self._node.given["report_s"] * 1000
-        dues = [gauge.reported_ms + report_ms for gauge in self._node.gauges]
-        return min(dues + [sampler.due_ms for sampler in self._node.samplers])
+        return min([each.due_ms for each in self._node.gauges + self._node.samplers])
 
 
 def _sum(faults):

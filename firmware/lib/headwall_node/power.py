@@ -106,6 +106,11 @@ class Retained:
             mine = self._saves
             self._rtc.memory(self._packed())
 
+    def due_ms(self, slot, period_ms, up_ms):
+        """Uptime at which a sensor's next report is due: at whole periods, as uplinks are: one wake-up serves all."""
+        last = self.reported[slot]  # later than now: under another boot id
+        return last - last % period_ms + period_ms if 0 <= last <= up_ms else up_ms
+
     def _packed(self):
         known, boot, base, ahead, source, set_at = 0, "00000000", 0, 0, None, 0
         if self.clock:

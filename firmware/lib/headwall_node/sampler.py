@@ -64,12 +64,10 @@ class Sampler:
 
     @property
     def due_ms(self):
-        """Uptime at which the next reading is due: at whole periods, so that one wake-up serves several sensors."""
-        last = self._retained.reported[self._slot]
+        """Uptime at which the next reading is due."""
         pace = self._rig.pace
         period = self._fast_ms if self._fast_ms and pace is not None and pace.fast else self._period_ms
-        up = self._clock.uptime_ms()
-        return last - last % period + period if 0 <= last <= up else up
+        return self._retained.due_ms(self._slot, period, self._clock.uptime_ms())
 
     @property
     def may_sleep(self):

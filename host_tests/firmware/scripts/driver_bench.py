@@ -16,6 +16,7 @@ import _buses  # noqa: E402
 import machine  # noqa: E402
 from devices.faults import Line  # noqa: E402
 from headwall_node import log, sampler  # noqa: E402
+from headwall_node.power import Retained  # noqa: E402
 from headwall_node.rig import Rig  # noqa: E402
 from headwall_node.specs import check  # noqa: E402
 
@@ -64,14 +65,6 @@ class _Clock:
         return 1781000000000 + up_ms
 
 
-class _Retained:
-    def __init__(self):
-        self.reported = [-1] * 12
-
-    def save(self):
-        pass
-
-
 def uart(number, device):
     """Wire a device with a serial line; gives the device."""
     _buses.uarts[number] = Line(device)
@@ -113,7 +106,7 @@ class Bench:
         self.rig = Rig(_Clock().uptime_ms)
         self.rig.watch(self.settings.get("temperature_from"))
         self.journal = _Journal()
-        self.sampler = sampler.Sampler(self.settings, 0, self.journal, _Clock(), _Retained(), self.rig)
+        self.sampler = sampler.Sampler(self.settings, 0, self.journal, _Clock(), Retained(), self.rig)
 
     def read(self):
         """What one reading gives: [(quantity, value, reason), …]"""

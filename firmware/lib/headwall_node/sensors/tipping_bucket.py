@@ -147,12 +147,15 @@ class Gauge:
         """Uptime of the last report, or -1."""
         return self._retained.reported[self._contact]
 
+    @property
+    def due_ms(self):
+        """Uptime at which the next report is due."""
+        return self._retained.due_ms(self._contact, self._report_every, self._clock.uptime_ms())
+
     def _report(self, up):
         """Say that nothing fell, or why that cannot be said, if it is time or new."""
         reason = self.reason
-        last = self._retained.reported[self._contact]  # -1: never; later than now: under another boot id
-        due = last < 0 or not last <= up < last + self._report_every
-        if due or (reason and reason != self._told):
+        if self.due_ms <= up or (reason and reason != self._told):
             self._tips.report(self._contact, reason)
         self._told = reason
 
@@ -290,7 +293,7 @@ class TippingBucket(Gauge):
             self._chatter_from = None
 
     def _next_ms(self, up):
-        due = self._retained.reported[self._contact] + self._report_every - up
+        due = self.due_ms - up
         if self._retained.pending:
             due = min(due, _CONFIRM_MS)
         if self._chatter_from is not None:
