@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,13 @@ from headwall.clock import to_us
 from headwall.ingest.service import IngestService
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
-from headwall.settings import IngestSettings
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.journal_reader import JournalRecord
 from headwall_sim.simulated_board import Board
 from headwall_sim.storms import rain
 from headwall_sim.supervisor import Supervisor
 from support.fleet import MACS, registry
-from support.ingest_rig import PASSWORD, mqtt_settings
+from support.ingest_rig import PASSWORD, running_ingest
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
 
@@ -42,30 +41,15 @@ _TIPS = 500
 
 
 @pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto([Account(_NODE, PASSWORD), Account("gateway", PASSWORD, "gateway")])
-
-
-@pytest.fixture
 def sim(tmp_path: Path) -> Iterator[Supervisor]:
     with Supervisor(tmp_path / "sim", start_us=_START, firmware=_FIRMWARE) as made:
         yield made
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def ingest(broker: Broker, ledger: Ledger, sim: Supervisor) -> Iterator[IngestService]:
-    settings = mqtt_settings(broker.host, broker.port_5, broker.ca.cert)
-    running = IngestService(settings, IngestSettings(), ledger, registry(_NODE), sim.clock)
-    running.start()
-    yield running
-    running.stop()
+    with running_ingest(broker, ledger, registry(_NODE), sim.clock) as running:
+        yield running
 
 
 def _board(sim: Supervisor, broker: Broker) -> Board:
@@ -77,7 +61,7 @@ def _board(sim: Supervisor, broker: Broker) -> Board:
         "ntp_host": sim.sntp.host,
         "ntp_port": sim.sntp.port,
         "keepalive_s": 600,
-        "sensors": [{"kind": "tipping_bucket", "stream": "rain.tips", "pin": 4}],
+        "sensors": [{"kind": "tipping_bucket", "pin": 4}],
     }
     secrets = {"username": _NODE, "password": PASSWORD, "wifi": [{"ssid": "site", "password": "not a secret"}]}
     fallen = rain([_START + (60 + _TIP_EVERY_S * i) * _S for i in range(_TIPS)], pin=4)
