@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from headwall_sim.rom import find_firmware
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from serial.tools import list_ports
 
-from headwall_board.release import Release, build_release, find_firmware
+from headwall_board.release import Release, build_release
 from headwall_board.session import BenchError, Session, open_session
 
 PortOption = Annotated[

@@ -16,6 +16,7 @@ from typing import Any, Final
 from headwall.clock import to_us
 from headwall.errors import HeadwallError
 from headwall_sim.fitting import fitted
+from headwall_sim.rom import find_firmware
 from headwall_sim.simulated_board import Board
 from headwall_sim.storms import contact_edges, type_iii_tips
 from headwall_sim.supervisor import Supervisor
@@ -23,7 +24,7 @@ from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.village import Village
 
 from headwall_board.power import DAY_S, Day
-from headwall_board.release import compiled, driver_modules, find_firmware
+from headwall_board.release import compiled, driver_modules
 
 _START_US: Final = to_us(datetime(2026, 6, 9, 4, tzinfo=UTC))
 _SECOND_US: Final = 1_000_000

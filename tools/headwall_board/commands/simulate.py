@@ -12,12 +12,11 @@ from typing import Annotated
 import typer
 from headwall.clock import SystemClock
 from headwall.errors import InputError
+from headwall_sim.rom import find_firmware
 from headwall_sim.simulated_board import Board, BoardError
 from headwall_sim.supervisor import Supervisor
 from headwall_sim.timeline import Edge, Timeline
 from headwall_sim.wiring import Wired
-
-from headwall_board.release import find_firmware
 
 _DAY_S = 86_400
 #: objects are twice as large here: as much as 96 KB are on an ESP32, which has a little more

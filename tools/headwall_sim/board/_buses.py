@@ -108,15 +108,9 @@ class I2C:
     def readfrom_into(self, address, buf, stop=True):
         buf[:] = self.readfrom(address, len(buf))
 
-    def writevto(self, address, parts, stop=True):
-        return self.writeto(address, b"".join(bytes(part) for part in parts))
-
     def readfrom_mem(self, address, register, count, *, addrsize=8):
         self.writeto(address, register.to_bytes(addrsize // 8, "big"), False)
         return self.readfrom(address, count)
-
-    def readfrom_mem_into(self, address, register, buf, *, addrsize=8):
-        buf[:] = self.readfrom_mem(address, register, len(buf), addrsize=addrsize)
 
     def writeto_mem(self, address, register, data, *, addrsize=8):
         self.writeto(address, register.to_bytes(addrsize // 8, "big") + bytes(data))

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from headwall.errors import HeadwallError
 from headwall.ledger.ledger import Ledger
 from rich.console import Console
 
@@ -16,6 +15,7 @@ from headwall_sim.demo.parts import DemoParts
 from headwall_sim.demo.report import BoardNumbers, DemoReport, Driven, board_numbers, faults_of, mail_faults, total
 from headwall_sim.demo.scenario import ACCEPTED_BY, BOARDS, END_US, START_US, DemoBoard, storm_us
 from headwall_sim.demo.view import View, summary
+from headwall_sim.rom import find_firmware
 from headwall_sim.simulated_board import Board
 from headwall_sim.storms import rain, type_iii_tips
 from headwall_sim.supervisor import Supervisor
@@ -23,18 +23,6 @@ from headwall_sim.supervisor import Supervisor
 _STEP_US = 15 * 60_000_000  # simulated time between two looks
 _SETTLE_S = 60.0
 _PIN = 4
-
-
-def find_firmware() -> Path:
-    """The folder firmware/ of the checkout this package stands in.
-
-    Raises:
-        HeadwallError: headwall was installed without its checkout.
-    """
-    folder = Path(__file__).resolve().parents[3] / "firmware"
-    if not (folder / "main.py").is_file():
-        raise HeadwallError(f"no firmware at {folder}: run the demo from a checkout of Headwall (make demo)")
-    return folder
 
 
 def run_demo(folder: Path, *, once: bool, report_file: Path | None, web_port: int) -> bool:
