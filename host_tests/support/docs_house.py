@@ -105,7 +105,7 @@ class DocsHouse:
                 for printed, real in ports.items()
                 for before in ("port = ", ":")
             }
-            self._here["http://localhost:8086"] = influx.url
+            self._here["http://influxdb.village.example:8086"] = influx.url
             self._secrets = {
                 "mqtt-password": _GATEWAY.password,
                 "smtp-password": smtp.password,
