@@ -16,6 +16,11 @@ from headwall_sim.broker import Broker
 ROOT = "headwall/v1"
 
 
+def name_of(data: bytes) -> str:
+    """What names a configuration or a bundle on the wire: the start of its SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
 class ScriptedGateway:
     """Takes packs, gives custody. Knobs: `silent` gives none, `refuses(record)` drops the pack a record is in.
 
@@ -69,6 +74,14 @@ class ScriptedGateway:
             assert self._changed.wait_for(condition, timeout_s), (
                 f"held {len(self.held)}, packs {self.packs[-5:]}, last states {self.states[-2:]}"
             )
+
+    def online(self) -> list[dict[str, Any]]:
+        """The states that were no last will."""
+        return [state for state in self.states if state["status"] == "online"]
+
+    def tips(self) -> int:
+        """How many tips it holds."""
+        return sum(value == 1 for value in self.held.values())
 
     def custody(self, node: str) -> dict[str, Any]:
         """What a custody message for the node's newest state says now."""

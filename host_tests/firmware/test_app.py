@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from headwall_board.certs import issue_server, make_ca
 from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Broker, open_broker
-from scripted_gateway import ScriptedGateway
+from scripted_gateway import ScriptedGateway, name_of
 from sim_node import ACCOUNTS, SimNode
 
 pytestmark = pytest.mark.mosquitto
@@ -19,24 +18,12 @@ NOW = datetime.now(UTC)
 FIRST = 2  # starts of a new board: it starts anew once its settings are checked
 
 
-def tips(gateway: ScriptedGateway) -> int:
-    return sum(value == 1 for value in gateway.held.values())
-
-
-def state(gateway: ScriptedGateway) -> dict[str, Any]:
-    return [said for said in gateway.states if said["status"] == "online"][-1]
-
-
-def name_of(config: bytes) -> str:
-    return hashlib.sha256(config).hexdigest()[:16]
-
-
 def test_every_tip_of_a_wet_day_arrives_once(broker: Broker, gateway: ScriptedGateway, tmp_path: Path) -> None:
     when = [600 + n * 1.7 for n in range(120)]
     with SimNode(tmp_path, broker, when) as node:
         node.use_clock(gateway)
         node.run_to(1440)
-        assert tips(gateway) == 120
+        assert gateway.tips() == 120
         assert gateway.twice == 0
         assert node.board.taken() == len(gateway.held)
         assert node.board.boots == FIRST
@@ -52,7 +39,7 @@ def test_rain_during_hours_without_network_arrives_afterwards(
         begin = node.sim.clock.now_us()
         node.sim.outage(node.board, node.proxy, from_us=begin + 90 * 60_000_000, to_us=begin + 300 * 60_000_000)
         node.run_to(330)
-        assert tips(gateway) == 150
+        assert gateway.tips() == 150
         assert gateway.twice == 0
         assert node.board.boots == FIRST
         assert "link_down: no Wi-Fi: site:" in node.console()
@@ -63,10 +50,10 @@ def test_tips_that_wake_a_sleeping_board_count(broker: Broker, gateway: Scripted
     with SimNode(tmp_path, broker, when, mode="battery", uplink_s=1800, report_s=3600) as node:
         node.use_clock(gateway)
         node.run_to(300)
-        assert tips(gateway) == 20
+        assert gateway.tips() == 20
         assert gateway.twice == 0
         assert node.board.boots > 20
-        assert state(gateway)["mode"] == "battery" and state(gateway)["reset"] == "deep_sleep"
+        assert gateway.online()[-1]["mode"] == "battery" and gateway.online()[-1]["reset"] == "deep_sleep"
         assert {said["status"] for said in gateway.states} == {"online"}, "it says good-bye before it sleeps"
 
 
@@ -80,7 +67,7 @@ def test_battery_board_without_gateway_sleeps_and_tries_again(
         assert node.board.state == "deep_sleep"
         node.proxy.set_mode("open")
         node.run_to(60)
-        assert tips(gateway) == 2
+        assert gateway.tips() == 2
 
 
 @pytest.mark.parametrize("fault", ["wrong_ca", "wrong_name", "expired", "not_yet_valid"])
@@ -108,10 +95,10 @@ def test_broker_that_cannot_prove_itself_gets_nothing_until_it_is_mended(
         assert node.board.taken() >= 20, "the gauge is read all the same"
         assert not gateway.states and not (listener and listener.states)
         node.proxy.target = ("127.0.0.1", broker.port_311)
-        node.run_until(lambda: tips(gateway) == 20, 30)
+        node.run_until(lambda: gateway.tips() == 20, 30)
         assert "uplink: well again" in node.console()
         if fault == "not_yet_valid":
-            node.run_until(lambda: state(gateway)["synced"], 31)
+            node.run_until(lambda: gateway.online()[-1]["synced"], 31)
 
 
 class _nothing:  # noqa: N801 - a context manager, as contextlib's are written
@@ -130,7 +117,7 @@ def test_mute_broker_delays_but_loses_nothing(broker: Broker, gateway: ScriptedG
         assert node.board.taken() >= 3
         assert "warn uplink: timeout: " in node.console()
         node.proxy.set_mode("open")
-        node.run_until(lambda: tips(gateway) == 3, 30)
+        node.run_until(lambda: gateway.tips() == 3, 30)
         assert node.board.boots == FIRST
 
 
@@ -143,7 +130,7 @@ def test_power_cuts_lose_no_tip_that_was_in_the_journal(
             node.run_to(minute)
             node.board.power_cut(off_us=1_000_000)
         node.run_to(40)
-        assert tips(gateway) == 30, "none of the cuts fell within 250 ms of a tip"
+        assert gateway.tips() == 30, "none of the cuts fell within 250 ms of a tip"
         assert gateway.twice == 0
 
 
@@ -153,20 +140,20 @@ def test_good_configuration_is_applied_and_a_bad_one_refused_with_its_reason(
     with SimNode(tmp_path, broker) as node:
         node.use_clock(gateway)
         node.run_until(lambda: bool(gateway.states), 5)
-        assert state(gateway)["config"] == name_of(node.config)
+        assert gateway.online()[-1]["config"] == name_of(node.config)
         good = json.dumps({**json.loads(node.config), "report_s": 120}).encode()
         gateway.publish("node1", "config", good, retain=True)
-        node.run_until(lambda: state(gateway)["config"] == name_of(good), 10)
+        node.run_until(lambda: gateway.online()[-1]["config"] == name_of(good), 10)
         bad = json.dumps({**json.loads(good), "report_s": "soon"}).encode()
         gateway.publish("node1", "config", bad, retain=True)
-        node.run_until(lambda: "config_error" in state(gateway), 15)
-        assert "report_s" in state(gateway)["config_error"]
-        assert state(gateway)["config"] == name_of(good), "the last good one stays in force"
+        node.run_until(lambda: "config_error" in gateway.online()[-1], 15)
+        assert "report_s" in gateway.online()[-1]["config_error"]
+        assert gateway.online()[-1]["config"] == name_of(good), "the last good one stays in force"
         boots = node.board.boots
         node.run_to(30)
         assert node.board.boots == boots, "it does not start anew for what it has refused"
         gateway.publish("node1", "config", good, retain=True)
-        node.run_until(lambda: "config_error" not in state(gateway), 32)
+        node.run_until(lambda: "config_error" not in gateway.online()[-1], 32)
 
 
 def test_board_whose_program_fails_starts_anew(broker: Broker, gateway: ScriptedGateway, tmp_path: Path) -> None:
@@ -208,6 +195,6 @@ def test_node_that_finds_no_memory_to_connect_starts_anew(
     node.board.put_files({"main.py": STARVED})
     with node:
         node.use_clock(gateway)
-        node.run_until(lambda: tips(gateway) == 1, 60)
+        node.run_until(lambda: gateway.tips() == 1, 60)
         assert node.board.boots == FIRST + 1
         assert "starts anew: no memory to connect" in node.console()

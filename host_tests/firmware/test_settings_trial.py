@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from headwall_sim.broker import Broker
-from scripted_gateway import ScriptedGateway
+from scripted_gateway import ScriptedGateway, name_of
 from sim_node import SimNode
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
-
-
-def state(gateway: ScriptedGateway) -> dict[str, Any]:
-    return [said for said in gateway.states if said["status"] == "online"][-1]
-
-
-def name_of(config: bytes) -> str:
-    return hashlib.sha256(config).hexdigest()[:16]
-
-
-def tips(gateway: ScriptedGateway) -> int:
-    return sum(value == 1 for value in gateway.held.values())
 
 
 def changed(config: bytes, **change: Any) -> bytes:
@@ -41,16 +28,16 @@ def test_configuration_under_which_no_gateway_is_reached_is_taken_back(
         node.use_clock(gateway)
         good = changed(node.config, report_s=1800, version=1)
         gateway.publish("node1", "config", good, retain=True)
-        node.run_until(lambda: bool(gateway.states) and state(gateway)["config"] == name_of(good), 40)
+        node.run_until(lambda: bool(gateway.states) and gateway.online()[-1]["config"] == name_of(good), 40)
         bad = changed(good, version=2, **wrong)
         gateway.publish("node1", "config", bad, retain=True)
         node.run_to(300)
-        assert tips(gateway) < 5, "it is away"
-        node.run_until(lambda: state(gateway).get("config_refused") == name_of(bad), 500)
-        assert state(gateway)["config"] == name_of(good), "the last good one, not the first"
-        assert state(gateway)["config_error"] == "no custody in 6 hours"
+        assert gateway.tips() < 5, "it is away"
+        node.run_until(lambda: gateway.online()[-1].get("config_refused") == name_of(bad), 500)
+        assert gateway.online()[-1]["config"] == name_of(good), "the last good one, not the first"
+        assert gateway.online()[-1]["config_error"] == "no custody in 6 hours"
         boots = node.board.boots
-        node.run_until(lambda: tips(gateway) == len(when), 700)
+        node.run_until(lambda: gateway.tips() == len(when), 700)
         assert node.board.taken() >= len(when) and gateway.twice == 0
         assert mode == "battery" or node.board.boots == boots, "what the broker retains is not tried again"
 
@@ -89,9 +76,9 @@ def test_configuration_that_stops_the_program_is_taken_back(
         node.run_until(lambda: bool(gateway.states), 5)
         bad = changed(node.config, led_pin=5)
         gateway.publish("node1", "config", bad, retain=True)
-        node.run_until(lambda: state(gateway).get("config_refused") == name_of(bad), 15)
-        assert state(gateway)["config_error"] == "no custody in 6 starts"
-        node.run_until(lambda: tips(gateway) == 3, 60)
+        node.run_until(lambda: gateway.online()[-1].get("config_refused") == name_of(bad), 15)
+        assert gateway.online()[-1]["config_error"] == "no custody in 6 starts"
+        node.run_until(lambda: gateway.tips() == 3, 60)
 
 
 def test_configuration_that_had_custody_stays_through_resets_and_long_silence(
@@ -101,7 +88,7 @@ def test_configuration_that_had_custody_stays_through_resets_and_long_silence(
         node.use_clock(gateway)
         good = changed(node.config, report_s=1800)
         gateway.publish("node1", "config", good, retain=True)
-        node.run_until(lambda: bool(gateway.states) and state(gateway)["config"] == name_of(good), 10)
+        node.run_until(lambda: bool(gateway.states) and gateway.online()[-1]["config"] == name_of(good), 10)
         node.proxy.set_mode("cut")
         for n in range(8):
             node.board.power_cut(off_us=1_000_000)
@@ -110,4 +97,4 @@ def test_configuration_that_had_custody_stays_through_resets_and_long_silence(
         node.proxy.set_mode("open")
         seen = len(gateway.states)
         node.run_until(lambda: any(said["status"] == "online" for said in gateway.states[seen:]), 620)
-        assert state(gateway)["config"] == name_of(good) and "config_refused" not in state(gateway)
+        assert gateway.online()[-1]["config"] == name_of(good) and "config_refused" not in gateway.online()[-1]

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from headwall_sim.broker import Broker
-from scripted_gateway import ScriptedGateway
+from scripted_gateway import ScriptedGateway, name_of
 from sim_node import SimNode
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
-
-
-def state(gateway: ScriptedGateway) -> dict[str, Any]:
-    return [said for said in gateway.states if said["status"] == "online"][-1]
-
-
-def name_of(config: bytes) -> str:
-    return hashlib.sha256(config).hexdigest()[:16]
-
-
-def tips(gateway: ScriptedGateway) -> int:
-    return sum(value == 1 for value in gateway.held.values())
 
 
 @pytest.mark.parametrize(
@@ -41,6 +27,6 @@ def test_configuration_that_cannot_even_be_checked_is_refused_and_the_board_live
         node.use_clock(gateway)
         node.run_until(lambda: bool(gateway.states), 5)
         gateway.publish("node1", "config", payload, retain=True)
-        node.run_until(lambda: state(gateway).get("config_refused") == name_of(payload), 10)
-        assert state(gateway)["config"] == name_of(node.config), what
-        node.run_until(lambda: tips(gateway) == 2, 30)
+        node.run_until(lambda: gateway.online()[-1].get("config_refused") == name_of(payload), 10)
+        assert gateway.online()[-1]["config"] == name_of(node.config), what
+        node.run_until(lambda: gateway.tips() == 2, 30)

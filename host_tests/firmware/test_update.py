@@ -14,7 +14,7 @@ import pytest
 from headwall_board.bundle import PRIVATE, PUBLIC, make_bundle, make_key, read_private
 from headwall_board.release import build_release, version_of
 from headwall_sim.broker import Broker
-from scripted_gateway import ScriptedGateway
+from scripted_gateway import ScriptedGateway, name_of
 from sim_node import FIRMWARE, MINUTE_US, START_US, SimNode
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow]
@@ -58,10 +58,6 @@ def make(key: Path, tmp_path: Path) -> Make:
     return make
 
 
-def name_of(bundle: bytes) -> str:
-    return hashlib.sha256(bundle).hexdigest()[:16]
-
-
 class Updated:
     """A board with a program on its flash and a key, and a gateway that has a bundle for it."""
 
@@ -93,7 +89,7 @@ class Updated:
 
     def state(self) -> dict[str, Any]:
         """The newest that the board said; empty before it said anything."""
-        return next((said for said in reversed(self.gateway.states) if said["status"] == "online"), {})
+        return next(reversed(self.gateway.online()), {})
 
     def update(self) -> dict[str, Any]:
         found: dict[str, Any] = self.state().get("update") or {}
@@ -104,7 +100,7 @@ class Updated:
         assert self.tips() == len(RAIN) and self.gateway.twice == 0
 
     def tips(self) -> int:
-        return sum(value == 1 for value in self.gateway.held.values())
+        return self.gateway.tips()
 
     def until(self, state: str, limit: float) -> None:
         """Let time pass until the board says so of its update."""

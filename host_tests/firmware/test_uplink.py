@@ -91,13 +91,9 @@ def said(board: Board, part: str) -> int:
     return sum(part in line for line in board.lines)
 
 
-def online(gateway: ScriptedGateway) -> list[dict[str, Any]]:
-    return [state for state in gateway.states if state["status"] == "online"]
-
-
 def faults(gateway: ScriptedGateway) -> list[str]:
     """What the newest state message complains of."""
-    said = online(gateway)
+    said = gateway.online()
     return said[-1]["faults"] if said else ["nothing said yet"]
 
 
@@ -106,7 +102,7 @@ def test_tips_reach_the_gateway_and_custody_comes_back(
 ) -> None:
     with Board(broker, tmp_path / "n") as board:
         board.do("run")
-        gateway.wait_for(lambda: len(online(gateway)) >= 1)
+        gateway.wait_for(lambda: len(gateway.online()) >= 1)
         board.do("tip 3")
         gateway.wait_for(lambda: len(gateway.held) == 3)
         told = settled(board, 3)
@@ -114,7 +110,7 @@ def test_tips_reach_the_gateway_and_custody_comes_back(
         assert list(gateway.held.values()) == [1, 1, 1]
         assert gateway.twice == 0
         assert gateway.packs == [("event", 1, 3)]
-        state = online(gateway)[-1]
+        state = gateway.online()[-1]
         assert state["synced"] and state["anchors"][0][0] == state["boot"], "the new clock is told at once"
         assert set(contract()["state"]["online"]) <= set(state)
         assert not set(state) - {*contract()["state"]["online"], *contract()["state"]["optional"], "v", "status"}
@@ -172,7 +168,7 @@ def test_broker_killed_after_its_puback_loses_nothing(broker: Broker, gateway: S
     """The gateway is away, so the broker holds acknowledged packs that die with it."""
     with Board(broker, tmp_path / "n") as board:
         board.do("run")
-        gateway.wait_for(lambda: len(online(gateway)) >= 1)
+        gateway.wait_for(lambda: len(gateway.online()) >= 1)
         gateway.close()
         board.do("tip 7")
         wait_until(board, lambda told: told["flight"] == 1 and told["unacked"] == 0)
@@ -307,7 +303,7 @@ def test_two_nodes_with_one_client_id_are_named(broker: Broker, gateway: Scripte
     with Board(broker, tmp_path / "a") as first, Board(broker, tmp_path / "b") as second:
         first.do("run")
         second.do("run")
-        gateway.wait_for(lambda: any("client_id_clash" in state["faults"] for state in online(gateway)))
+        gateway.wait_for(lambda: any("client_id_clash" in state["faults"] for state in gateway.online()))
         assert said(first, "is the node id node1 used twice?") + said(second, "is the node id node1 used twice?")
 
 
@@ -325,7 +321,7 @@ def test_connection_for_battery_mode_ends_when_all_is_safe(
         board.do("tip 4", "once 20000")
         assert board.wait_for_line("SAY once").endswith("True {}")
         assert board.tell()["through"] == 4
-        assert online(gateway) == gateway.states, "no last will: it said good-bye"
+        assert gateway.online() == gateway.states, "no last will: it said good-bye"
         gateway.silent = True
         board.do("tip 1", "once 3000")
         assert board.wait_for_line("SAY once False").endswith("{}")
@@ -335,7 +331,7 @@ def test_configuration_and_commands_arrive(broker: Broker, gateway: ScriptedGate
     gateway.publish("node1", "config", '{"node": "node1"}', retain=True)
     with Board(broker, tmp_path / "n") as board:
         board.do("run")
-        gateway.wait_for(lambda: len(online(gateway)) >= 1)
+        gateway.wait_for(lambda: len(gateway.online()) >= 1)
         gateway.publish("node1", "command", {"do": "dance"})
         board.wait_for_line("SAY command dance")
         gateway.publish("node1", "config", "x" * 5000)
@@ -346,6 +342,6 @@ def test_configuration_and_commands_arrive(broker: Broker, gateway: ScriptedGate
 def test_last_will_is_said_when_the_board_loses_power(broker: Broker, gateway: ScriptedGateway, tmp_path: Path) -> None:
     with Board(broker, tmp_path / "n") as board:
         board.do("run")
-        gateway.wait_for(lambda: len(online(gateway)) >= 1)
+        gateway.wait_for(lambda: len(gateway.online()) >= 1)
         board.kill()
         gateway.wait_for(lambda: gateway.states[-1] == {"v": 1, "status": "offline"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -14,6 +13,7 @@ from headwall.hydrology.storms import HOUR_US, Rain, StormRule, Window, fold
 from headwall.law import localtime
 from hypothesis import given
 from hypothesis import strategies as st
+from support.executed import lines_run
 
 NEW_YORK = localtime.zone("America/New_York")
 START = localtime.from_local(datetime(2026, 10, 31, 3), NEW_YORK)  # the clocks go back on the next day
@@ -156,23 +156,12 @@ def test_zero_is_no_rain() -> None:
 
 def lines_to_add(live: LiveStorms, rain: Sequence[tuple[int, int]]) -> int:
     """Lines of the storm modules that run while the rain is taken one by one."""
-    count = 0
 
-    def trace(frame: Any, event: str, _arg: object) -> Any:
-        nonlocal count
-        if not frame.f_code.co_filename.endswith("storms.py") or "hydrology" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
+    def take() -> None:
         for each in rain:
             live.add([each])
-    finally:
-        sys.settrace(before)
-    return count
+
+    return lines_run(take, "hydrology/storms.py", "hydrology/live_storms.py")
 
 
 def weeks(first: int, last: int) -> list[tuple[int, int]]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
 
 import pytest
 from headwall.hydrology.storms import HOUR_US, Rain, StormRule, StormState, Trigger, Window, fold
 from headwall.law import localtime
 from hypothesis import given
 from hypothesis import strategies as st
+from support.executed import lines_run
 
 NEW_YORK = localtime.zone("America/New_York")
 MIDNIGHT = localtime.midnight_us(date(2026, 6, 10), NEW_YORK)
@@ -257,29 +256,10 @@ def test_finer_quantum_changes_nothing(gaps: list[tuple[int, int]], finer: int) 
 # ---- cost
 
 
-def calls_to_fold(rain: Sequence[Rain]) -> int:
-    """Lines of headwall.hydrology.storms that run while the rain is folded."""
-    count = 0
-
-    def trace(frame: Any, event: str, _arg: object) -> Any:
-        nonlocal count
-        if not frame.f_code.co_filename.endswith("storms.py") or "hydrology" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        fold(rain, rule())
-    finally:
-        sys.settrace(before)
-    return count
-
-
 def test_cost_of_a_reading_does_not_grow_with_history() -> None:
     once = series(*((n / 60, n % 7) for n in range(3000)))
     ten_times = [Rain(each.time_us + n * 60 * HOUR_US, each.amount) for n in range(10) for each in once]
-    short, long = calls_to_fold(once), calls_to_fold(ten_times)
+    short = lines_run(lambda: fold(once, rule()), "hydrology/storms.py")
+    long = lines_run(lambda: fold(ten_times, rule()), "hydrology/storms.py")
     assert long <= 10.1 * short
     assert long / len(ten_times) < 60

@@ -9,17 +9,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as paho
-from headwall.clock import SystemClock
+from headwall.clock import Clock, SystemClock
 from headwall.ingest.mqtt import Arrived, Link
 from headwall.ingest.service import IngestService, OnFault
 from headwall.ledger.ledger import Ledger
+from headwall.registry.registry import Registry
 from headwall.settings import IngestSettings, MqttSettings
 from headwall.wire.contract import topic
+from headwall_sim.broker import Broker
 from paho.mqtt.enums import CallbackAPIVersion
 
 from support.fleet import registry
@@ -44,6 +47,16 @@ def mqtt_settings(host: str, port: int, ca: Path, **change: Any) -> MqttSettings
 def service(mqtt: MqttSettings, ledger: Ledger, on_fault: OnFault | None = None, **change: Any) -> IngestService:
     """An ingest service for the two boards of `fleet`."""
     return IngestService(mqtt, IngestSettings(**change), ledger, registry(), SystemClock(), on_fault=on_fault)
+
+
+@contextmanager
+def running_ingest(broker: Broker, ledger: Ledger, boards: Registry, clock: Clock) -> Iterator[IngestService]:
+    """An ingest service for these boards on a test broker, running."""
+    settings = mqtt_settings(broker.host, broker.port_5, broker.ca.cert)
+    running = IngestService(settings, IngestSettings(), ledger, boards, clock)
+    running.start()
+    yield running
+    running.stop()
 
 
 class Board:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,10 @@ from headwall.ingest.service import IngestService
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.wire.command import PIECE_BYTES
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from support import ingest_rig
 from support.fleet import pack, state
-from support.ingest_rig import PASSWORD, Board, mqtt_settings, until
+from support.ingest_rig import Board, mqtt_settings, until
 
 pytestmark = pytest.mark.mosquitto
 HOUR = 3_600_000_000
@@ -30,19 +29,6 @@ GOOD = b'{"node":"gauge-a","version":1}'
 BETTER = b'{"node":"gauge-a","version":2,"report_s":60}'
 BUNDLE = bytes(n * 7 % 251 for n in range(5 * PIECE_BYTES + 300))
 NAME = hashlib.sha256(BUNDLE).hexdigest()[:16]
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto(
-        [Account("gauge-a", PASSWORD), Account("gauge-b", PASSWORD), Account("gateway", PASSWORD, "gateway")]
-    )
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with closing(Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -65,13 +64,6 @@ def dead_letters(ledger: Ledger) -> list[tuple[str, str, bytes]]:
     table = schema.dead_letters.c
     with ledger.read() as conn:
         return [tuple(row) for row in conn.execute(sa.select(table.reason, table.detail, table.payload))]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(f"sqlite:///{tmp_path}/ledger.db")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

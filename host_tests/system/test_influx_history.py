@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from headwall.clock import SystemClock
@@ -20,13 +19,6 @@ from support.readings import JID, START_US, append, tip
 
 SECOND_US = 1_000_000
 Prepare = Callable[[list[NewReading]], History]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(f"sqlite:///{tmp_path}/ledger.db")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(params=["ledger", pytest.param("influx", marks=pytest.mark.influxdb)])

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,20 +20,14 @@ from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.wire.topics import subscriptions
 from headwall_board.certs import Authority, make_ca
-from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, Broker
+from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Broker
 from support import ingest_rig
 from support.fleet import JID, pack, state
-from support.ingest_rig import PASSWORD, Board, mqtt_settings, until
+from support.ingest_rig import Board, mqtt_settings, until
 
 pytestmark = pytest.mark.mosquitto
 
 TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    accounts = [Account("gauge-a", PASSWORD), Account("gauge-b", PASSWORD), Account("gateway", PASSWORD, "gateway")]
-    return mosquitto(accounts)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -21,8 +21,7 @@ from headwall.clock import to_us
 from headwall.ingest.service import IngestService
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
-from headwall.settings import IngestSettings
-from headwall_sim.broker import Account, Broker
+from headwall_sim.broker import Broker
 from headwall_sim.proxy import Proxy
 from headwall_sim.simulated_board import Board
 from headwall_sim.storms import rain
@@ -30,7 +29,7 @@ from headwall_sim.supervisor import Supervisor
 from headwall_sim.wear import wear
 from headwall_sim.wiring import Wired
 from support.fleet import MACS, registry
-from support.ingest_rig import PASSWORD, mqtt_settings
+from support.ingest_rig import PASSWORD, running_ingest
 from support.village import FIRMWARE, HOUR, MINUTE, SECOND
 
 pytestmark = [pytest.mark.mosquitto, pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -68,30 +67,15 @@ _TIPS = 20
 
 
 @pytest.fixture
-def broker(mosquitto: Callable[[Sequence[Account]], Broker]) -> Broker:
-    return mosquitto([Account(_NODE, PASSWORD), Account("gateway", PASSWORD, "gateway")])
-
-
-@pytest.fixture
 def sim(tmp_path: Path) -> Iterator[Supervisor]:
     with Supervisor(tmp_path / "sim", start_us=_START, firmware=FIRMWARE) as made:
         yield made
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    opened = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def ingest(broker: Broker, ledger: Ledger, sim: Supervisor) -> Iterator[IngestService]:
-    settings = mqtt_settings(broker.host, broker.port_5, broker.ca.cert)
-    running = IngestService(settings, IngestSettings(), ledger, registry(_NODE, streams=_STREAMS), sim.clock)
-    running.start()
-    yield running
-    running.stop()
+    with running_ingest(broker, ledger, registry(_NODE, streams=_STREAMS), sim.clock) as running:
+        yield running
 
 
 def _storms(days: int, chance: random.Random) -> list[int]:
