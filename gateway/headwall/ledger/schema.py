@@ -179,6 +179,40 @@ maintenance = sa.Table(
     _now(),
 )
 
+#: what a person says of the quality of a stretch of readings, beside the tests; readings stay as they are. The newest
+#: that covers a reading counts; flag null takes back those before it
+quality_edits = sa.Table(
+    "quality_edits",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("node", sa.String(32), nullable=False),
+    sa.Column("stream", sa.String(32), nullable=False),
+    sa.Column("start_us", _Big, nullable=False),
+    sa.Column("end_us", _Big, nullable=False),  # exclusive
+    sa.Column("flag", sa.SmallInteger),  # QARTOD: 1 pass 3 suspect 4 fail
+    sa.Column("by", sa.String(128), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    _now(),
+    sa.Index("ix_quality_edits_node_stream", "node", "stream"),
+)
+
+#: what a person measured or did at a place (a hand measurement, a pump-out, snow water): body is a struct of
+#: ledger.entries by its kind. Never changed: a later entry that names it in `replaces` stands in its stead
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),  # of kind, subject, time and body
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("subject", sa.String(128), nullable=False),  # a site, or a datastream NODE/STREAM
+    sa.Column("done_us", _Big, nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("replaces", _Big),
+    _now(),
+    sa.Index("ix_entries_kind_subject_done_us", "kind", "subject", "done_us"),
+)
+
 #: what a person measured of a sensor and when; body is a ledger.calibrations.Calibration. A dated layer: readings stay
 calibrations = sa.Table(
     "calibrations",

@@ -180,6 +180,35 @@ def upgrade() -> None:
         sa.UniqueConstraint("message_id", name=op.f("uq_mails_message_id")),
     )
     op.create_table(
+        "quality_edits",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("node", sa.String(length=32), nullable=False),
+        sa.Column("stream", sa.String(length=32), nullable=False),
+        sa.Column("start_us", BIG, nullable=False),
+        sa.Column("end_us", BIG, nullable=False),
+        sa.Column("flag", sa.SmallInteger(), nullable=True),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_quality_edits")),
+    )
+    op.create_index("ix_quality_edits_node_stream", "quality_edits", ["node", "stream"], unique=False)
+    op.create_table(
+        "entries",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("subject", sa.String(length=128), nullable=False),
+        sa.Column("done_us", BIG, nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("body", sa.JSON(), nullable=False),
+        sa.Column("replaces", BIG, nullable=True),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_entries")),
+        sa.UniqueConstraint("digest", name=op.f("uq_entries_digest")),
+    )
+    op.create_index("ix_entries_kind_subject_done_us", "entries", ["kind", "subject", "done_us"], unique=False)
+    op.create_table(
         "maintenance",
         sa.Column("id", BIG, nullable=False),
         sa.Column("node", sa.String(length=32), nullable=False),
