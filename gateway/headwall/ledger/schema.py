@@ -208,7 +208,7 @@ entries = sa.Table(
     sa.Column("done_us", _Big, nullable=False),
     sa.Column("by", sa.String(128), nullable=False),
     sa.Column("body", sa.JSON, nullable=False),
-    sa.Column("replaces", _Big),
+    sa.Column("replaces", _Big, unique=True),
     _now(),
     sa.Index("ix_entries_kind_subject_done_us", "kind", "subject", "done_us"),
 )

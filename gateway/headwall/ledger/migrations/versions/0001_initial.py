@@ -206,6 +206,7 @@ def upgrade() -> None:
         sa.Column("at_us", BIG, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_entries")),
         sa.UniqueConstraint("digest", name=op.f("uq_entries_digest")),
+        sa.UniqueConstraint("replaces", name=op.f("uq_entries_replaces")),
     )
     op.create_index("ix_entries_kind_subject_done_us", "entries", ["kind", "subject", "done_us"], unique=False)
     op.create_table(

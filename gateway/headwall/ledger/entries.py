@@ -1,0 +1,277 @@
+"""Entries: what a person measured or did at a place, beside the readings. A dated layer, kept as it was told.
+
+The body is a struct of this module by its kind. Lengths and volumes are decimal text with a unit, such as "3 in", so
+that they stay as they were read; `headwall.units` turns them into numbers where they are used. An entry is never
+changed: a later one that names it in `replaces` stands in its stead, and a Withdrawal stands for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.errors import InputError
+from headwall.ledger import schema
+
+_Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+_Text = Annotated[str, msgspec.Meta(max_length=2000)]
+_Decimal = Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{1,12})?$")]
+#: a number, below 0 where the thing may be, and a unit of headwall.units
+Measure = Annotated[str, msgspec.Meta(pattern=r"^-?\d{1,9}(\.\d{1,12})? [A-Za-z][A-Za-z0-9]{0,3}$")]
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """What an entry says; the tag is its kind."""
+
+    note: _Text = ""
+
+
+class SnowWater(Body, frozen=True, kw_only=True, tag="snow_water"):
+    """Water of snow or of its melt, measured by hand at a gauge that cannot: subject NODE/STREAM, done at its end.
+
+    Attributes:
+        depth: water, not snow: "0.42 in".
+        start_us, end_us: over what time it came.
+    """
+
+    depth: Measure
+    start_us: int
+    end_us: int
+
+    def __post_init__(self) -> None:
+        if not self.start_us < self.end_us:
+            raise ValueError("snow water must end after it begins")
+
+
+class PumpOut(Body, frozen=True, kw_only=True, tag="pump_out"):
+    """A septic tank was emptied: subject a site. Scum and sludge begin anew."""
+
+    hauler: _Text = ""
+    volume: Measure | None = None
+
+
+class SepticMeasurement(Body, frozen=True, kw_only=True, tag="septic_measurement"):
+    """What a stick found in a septic tank: subject a site; any of it, but something.
+
+    Attributes:
+        scum_clearance: from the bottom of the scum down to the end of the outlet baffle, below 0 under it.
+        scum_bottom: the same as depth of the scum's bottom below the outlet invert; one of the two.
+        no_scum: the look found none.
+        sludge: its thickness.
+        liquid: its level above the outlet invert, below 0 under it.
+    """
+
+    scum_clearance: Measure | None = None
+    scum_bottom: Measure | None = None
+    no_scum: bool = False
+    sludge: Measure | None = None
+    liquid: Measure | None = None
+
+    def __post_init__(self) -> None:
+        scum = (self.scum_clearance is not None) + (self.scum_bottom is not None) + self.no_scum
+        if scum > 1:
+            raise ValueError("scum is told once: its clearance, its bottom, or that there is none")
+        if not scum and self.sludge is None and self.liquid is None:
+            raise ValueError("a measurement of a septic tank needs scum, sludge or liquid")
+
+
+class SedimentSurvey(Body, frozen=True, kw_only=True, tag="sediment_survey"):
+    """Sediment of a basin, surveyed by hand: subject a site.
+
+    Attributes:
+        depth: of the sediment above the basin's floor, a mean over its area.
+    """
+
+    depth: Measure
+
+
+class SedimentRemoval(Body, frozen=True, kw_only=True, tag="sediment_removal"):
+    """Sediment was taken out of a basin: subject a site.
+
+    Attributes:
+        left: depth of what stayed.
+    """
+
+    left: Measure = "0 in"
+
+
+class SewerRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A run of pipe in a leakage test, main or house connection: inner diameter in inches, length in feet."""
+
+    diameter_in: _Decimal
+    length_ft: _Decimal
+
+
+class SewerTest(Body, frozen=True, kw_only=True, tag="sewer_test"):
+    """The leakage test of a new sewer, with its result as it was computed: subject a name of the sewer. A record only.
+
+    Attributes:
+        method: which way the water went.
+        allowance: gallons per inch of diameter, mile and day: the code's number.
+        hours, leaked_gal, allowed_gal: of the test.
+        certified_by: the licensed engineer.
+    """
+
+    method: Literal["infiltration", "exfiltration"]
+    pipes: Annotated[list[SewerRun], msgspec.Meta(min_length=1, max_length=500)]
+    hours: _Decimal
+    leaked_gal: _Decimal
+    allowance: _Decimal
+    allowed_gal: _Decimal
+    passed: bool
+    certified_by: _Line
+
+
+class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
+    """An entry was a mistake: what it replaces stands no more."""
+
+    reason: _Line
+
+
+AnyBody = SnowWater | PumpOut | SepticMeasurement | SedimentSurvey | SedimentRemoval | SewerTest | Withdrawal
+B = TypeVar("B", bound=Body)
+
+
+@dataclass(frozen=True)
+class Entry(Generic[B]):
+    """An entry in the ledger.
+
+    Attributes:
+        subject: a site, or a datastream NODE/STREAM.
+        done_us: when it was measured or done.
+        at_us: when it came into the ledger.
+        replaces: number of the entry for which it stands.
+    """
+
+    id: int
+    subject: str
+    done_us: int
+    by: str
+    at_us: int
+    replaces: int | None
+    body: B
+
+    @property
+    def kind(self) -> str:
+        return kind_of(type(self.body))
+
+
+def kind_of(body: type[Body]) -> str:
+    """The word under which the ledger keeps such entries."""
+    return str(body.__struct_config__.tag)
+
+
+def checked(kind: type[B], **fields: Any) -> B:
+    """A body from its fields; InputError that names the field for one that does not hold."""
+    try:
+        return msgspec.convert({"kind": kind_of(kind), **fields}, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(f"this cannot be entered as {kind_of(kind).replace('_', ' ')}: {error}") from None
+
+
+def add_entry(
+    conn: sa.Connection,
+    body: Body,
+    *,
+    subject: str,
+    done_us: int,
+    by: str,
+    now_us: int,
+    replaces: int | None = None,
+) -> Entry[Body] | None:
+    """Put an entry into the ledger; None where the ledger has the same already and it stands.
+
+    Raises:
+        InputError: what it is to replace is not there, of another kind or subject, or was replaced before; or the same
+            was entered before and does not stand any more.
+    """
+    table, content = schema.entries, msgspec.to_builtins(body)
+    kind = kind_of(type(body))
+    what = {"kind": kind, "subject": subject, "done_us": done_us, "replaces": replaces, "body": content}
+    digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+    same = conn.execute(sa.select(table.c.id).where(table.c.digest == digest)).scalar()
+    if same is not None:
+        instead = replaced_by(conn, same)
+        if instead is None:
+            return None
+        raise InputError(
+            f"the same was entered as {same}, for which {instead} stands now; if {instead} is wrong, replace that"
+        )
+    if replaces is not None:
+        _check_replaced(conn, replaces, kind, subject)
+    row = {"digest": digest, **what, "by": by, "at_us": now_us}
+    number: int = conn.execute(table.insert().values(**row).returning(table.c.id)).scalar_one()
+    return Entry(number, subject, done_us, by, now_us, replaces, body)
+
+
+def _check_replaced(conn: sa.Connection, number: int, kind: str, subject: str) -> None:
+    found = entry(conn, number)
+    if found is None:
+        raise InputError(f"there is no entry {number} to replace; `headwall record list` shows them")
+    if found.subject != subject:
+        raise InputError(
+            f"entry {number} is of {found.subject}, not of {subject}; withdraw it and enter this one as new"
+        )
+    if kind != found.kind and "withdrawal" not in (kind, found.kind):
+        raise InputError(f"entry {number} is a {found.kind.replace('_', ' ')}, not a {kind.replace('_', ' ')}")
+    instead = replaced_by(conn, number)
+    if instead is not None:
+        raise InputError(f"entry {number} stands no more: {instead} replaced it; replace {instead}")
+
+
+def entry(conn: sa.Connection, number: int) -> Entry[Body] | None:
+    """One entry, whether it stands or not."""
+    return next(_read(conn, sa.select(schema.entries).where(schema.entries.c.id == number)), None)
+
+
+def replaced_by(conn: sa.Connection, number: int) -> int | None:
+    """The number of the entry that names this one in `replaces`; None: it stands."""
+    c = schema.entries.c
+    return conn.execute(sa.select(c.id).where(c.replaces == number)).scalar()
+
+
+def standing(
+    conn: sa.Connection,
+    kind: type[B],
+    subject: str | None = None,
+    *,
+    from_us: int | None = None,
+    until_us: int | None = None,
+) -> list[Entry[B]]:
+    """Entries of a kind that nothing has replaced, by the time at which they were done.
+
+    Args:
+        subject: only of this site or datastream.
+        from_us, until_us: only done at or after, and only at or before.
+    """
+    c, later = schema.entries.c, schema.entries.alias()
+    query = sa.select(schema.entries).where(c.kind == kind_of(kind))
+    query = query.where(~sa.exists().where(later.c.replaces == c.id))
+    if subject is not None:
+        query = query.where(c.subject == subject)
+    if from_us is not None:
+        query = query.where(c.done_us >= from_us)
+    if until_us is not None:
+        query = query.where(c.done_us <= until_us)
+    found = _read(conn, query.order_by(c.done_us, c.id))
+    return [each for each in found if isinstance(each.body, kind)]
+
+
+def listed(conn: sa.Connection, subject: str | None = None) -> Sequence[Entry[Body]]:
+    """Every entry, replaced ones too, of one subject if asked so, by the time at which they were done."""
+    c = schema.entries.c
+    query = sa.select(schema.entries).order_by(c.done_us, c.id)
+    return list(_read(conn, query if subject is None else query.where(c.subject == subject)))
+
+
+def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Entry[Any]]:
+    for row in conn.execute(query):
+        yield Entry(
+            row.id, row.subject, row.done_us, row.by, row.at_us, row.replaces, msgspec.convert(row.body, AnyBody)
+        )
