@@ -29,6 +29,7 @@ FACTORS: Final[dict[str, tuple[Fraction, str]]] = {
     "ft3": (Fraction(3048, 10000) ** 3, "m3"),
     "m3/s": (Fraction(1), "m3/s"),
     "L/s": (Fraction(1, 1000), "m3/s"),
+    "gpm": (Fraction(231) * Fraction(254, 10000) ** 3 / 60, "m3/s"),
     "cfs": (Fraction(3048, 10000) ** 3, "m3/s"),
     "m/s": (Fraction(1), "m/s"),
     "mm/h": (Fraction(1, 1000) / 3600, "m/s"),
@@ -47,6 +48,7 @@ _ALIASES: Final[dict[str, str]] = {
 }
 _DEPTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,12})?|\.\d{1,12})\s*([a-zA-Z.\"]+)\s*")
 _MM_PER_IN: Final = Fraction(254, 10)
+_QUANTITY = re.compile(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*([a-zA-Z][a-zA-Z0-9/]*)\s*")
 _DURATION = re.compile(r"\s*(\d{1,5}) ?(m|min|h|d)\s*")
 _DURATION_UNIT_US: Final = {"m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
@@ -121,6 +123,21 @@ def parse_duration_us(text: str) -> int:
     if match is None:
         raise InputError(f'{text!r} is no duration; write a number and min, h or d, such as "30 min" or "6h"')
     return int(match[1]) * _DURATION_UNIT_US[match[2]]
+
+
+def parse_quantity(text: object, base: str) -> Fraction:
+    """The value, in the SI unit `base` ("m", "m3", "m3/s"), of a text such as "48 in" or "-4 mm".
+
+    Raises:
+        InputError: no number with a unit, or one of another kind.
+    """
+    match = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
+    fitting = ", ".join(unit for unit, (_, its_base) in FACTORS.items() if its_base == base)
+    if match is None:
+        raise InputError(f"{text!r} is no number with a unit; write it as a text with one of {fitting}")
+    if match[2] not in FACTORS or FACTORS[match[2]][1] != base:
+        raise InputError(f"{text!r}: the unit must be one of {fitting}")
+    return convert(Decimal(match[1]), match[2], base)
 
 
 def quanta_to_reach(threshold: Depth, quantum: Depth) -> int:

@@ -77,7 +77,6 @@ def test_the_demo_registry_holds_together() -> None:
         ('tip = "0.01 in"', 'tip = "0.01 in"\nlegal_basis = "order"', "needs `place`, `legal_basis` and"),
         ('legal_reference = "', 'legal_reference = " " # "', "nodes.0.legal_reference"),
         ('place = "pole at the north gate, Saw Mill Road"', 'place = " "', "nodes.0.place"),
-        ('kind = "construction"', 'kind = "outfall"', "`gauges` are of construction sites"),
         ('kind = "construction"', 'kind = "garden"', "sites.0.kind"),
         ('name = "Dana Voss"', 'name = ""', "person dana-voss, name"),
         ('name = "Dana Voss"', r'name = "Dana\r\nBcc: evil@x.example"', "person dana-voss, name"),
@@ -146,7 +145,7 @@ def test_every_quantity_of_the_contract_can_be_registered(tmp_path: Path, quanti
     tip = 'tip = "0.01 in"\n' if quantity == "tips" else ""
     text = text.replace(
         'name = "air.pressure"\nquantity = "pressure"\n', f'name = "air.{quantity}"\nquantity = "{quantity}"\n{tip}'
-    )
+    ).replace(', of = "air_pressure"', "")
     assert f"station/air.{quantity}" in set(
         _load(tmp_path, text.replace("station/air.pressure", f"station/air.{quantity}")).datastream_ids()
     )
@@ -160,6 +159,41 @@ def test_a_sensor_of_a_site_must_exist(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match=r"site village-hall: no datastream 'station/air\.humidity'"):
         _load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('angle_deg = 90', 'angle_deg = 110', "ratings.0.v_notch.angle_deg"),
+        ('to = 2026-05-01', 'to = 2026-06-01', "site outfall-7, rating: the periods from 2025-04-01 and from"),
+        ('["0.10 m", "6.1 L/s"]', '["0.10 m", "0.1 L/s"]', "a rating must rise"),
+        ('"6.1 L/s"', '"6.1 L"', "the unit must be one of m3/s, L/s, gpm, cfs"),
+        ('zero = "1.20 m"', "zero = 1.2", "1.2 is no number with a unit"),
+        ('method = "range_down" ', 'method = "level" ', "belong to a range"),
+        ('of = "stage", from', 'of = "velocity", from', "stage.distance cannot be its velocity, which is a velocity"),
+        ('of = "air_temperature"', 'of = "water_temperature"', "needs a sensor with of = 'air_temperature'"),
+        ('[[sites.levels]]                   #', '[[sites.basins]]#', "sites.0.basins.0"),
+        ('method = "table"\npoints', 'method = "area_velocity"\n#', "area_velocity.diameter"),
+        ('baffle = "16 in"', 'baffle = "49 in"', "the baffle must end between the two"),
+        ('kind = "septic"', 'kind = "basin"', "`tanks` are of septic sites"),
+        ('of = "sludge"                  ', 'of = "scum" # ', "level of scum: no sensor of this site has of = 'scum'"),
+        ('reason = "staff', 'reason = " " # "', "corrections.0.reason"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_a_sites_geometry_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
+    text = (_EXAMPLES / "registry-sensors.toml").read_text("utf-8")
+    assert old in text
+    with pytest.raises(ConfigurationError) as raised:
+        _load(tmp_path, text.replace(old, new))
+    assert any(says in fault for fault in raised.value.faults), raised.value.faults
+
+
+def test_an_outfall_has_a_gauge_whose_storms_ask_no_report_of_it(tmp_path: Path) -> None:
+    text = _DEMO.read_text("utf-8").replace('kind = "construction"', 'kind = "outfall"')
+    registry = _load(tmp_path, text)
+    site = registry.sites[0].id
+    assert [gauge.datastream for gauge in registry.gauges_of_site(site, at("2026-06-10 12:00"))]
+    assert not any(registry.sites_ever_of_gauge(name) for name in registry.datastream_ids())
 
 
 def test_roles_gauges_and_people_count_as_they_were_in_force(tmp_path: Path) -> None:

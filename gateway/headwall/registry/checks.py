@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headwall.errors import ConfigurationError, InputError
 from headwall.law.profile import load_profile
-from headwall.registry.model import Dated, Municipality, Node, Person, RegistryFile, Site
+from headwall.registry.dated import Dated
+from headwall.registry.measures import NEEDED_BY, QUANTITIES_OF, Level
+from headwall.registry.model import Municipality, Node, Person, RegistryFile, Site
 from headwall.registry.spans import span_of
 from headwall.wire.contract import UNIT_OF
 
@@ -39,6 +41,25 @@ def faults_of(file: RegistryFile) -> list[str]:
     for site in file.sites:
         context.check_site(site)
     return faults
+
+
+def _faults_of_level(level: Level, site: Site) -> Iterable[str]:
+    """What a level needs of the site's sensors and lacks."""
+    quantity = {"level": "level", "pressure": "pressure"}.get(level.method, "distance")
+    own = [sensor for sensor in site.sensors if sensor.of == level.of]
+    if not own:
+        yield f"no sensor of this site has of = {level.of!r}"
+    for sensor in own:
+        if sensor.datastream.rpartition(".")[2] != quantity:
+            yield f"method {level.method} takes a {quantity}, and {sensor.datastream} is none"
+    needed = {
+        "air_pressure": level.method == "pressure",
+        "air_temperature": level.assumed_air_c is not None,
+        "water_temperature": level.assumed_sound_m_s is not None,
+    }
+    for role, is_needed in needed.items():
+        if is_needed and not any(sensor.of == role for sensor in site.sensors):
+            yield f"needs a sensor with of = {role!r}"
 
 
 def _check_duplicates(file: RegistryFile, faults: list[str]) -> None:
@@ -128,16 +149,43 @@ class _Context:
         for part in site.people:
             self._check_person_exists(part.person, f"{where}, {part.role}")
             groups[f"{where}, {part.role} {part.person}"].append(part)
-        if site.gauges and site.kind != "construction":
-            self._faults.append(
-                f"{where}: `gauges` are of construction sites; what measures here stands under `sensors`"
-            )
+        self._check_measures(site, groups, where)
         for what, entries in (("gauge", site.gauges), ("sensor", site.sensors)):
             for entry in entries:
                 if entry.datastream not in self._streams:
                     self._faults.append(f"{where}: no datastream {entry.datastream!r} on any node")
                 groups[f"{where}, {what} {entry.datastream}"].append(entry)
         self._check_groups(groups, zone)
+
+    def _check_measures(self, site: Site, groups: dict[str, list[Dated]], where: str) -> None:
+        """What is computed of a site's sensors: one way at a time, from sensors that give what it needs."""
+        roles = {sensor.of for sensor in site.sensors}
+        for sensor in site.sensors:
+            quantity = sensor.datastream.rpartition(".")[2]
+            if sensor.of is not None:
+                groups[f"{where}, sensor of {sensor.of}"].append(sensor)
+                if quantity not in QUANTITIES_OF[sensor.of]:
+                    fitting = " or ".join(QUANTITIES_OF[sensor.of])
+                    self._faults.append(f"{where}: {sensor.datastream} cannot be its {sensor.of}, which is a {fitting}")
+        for level in site.levels:
+            groups[f"{where}, level of {level.of}"].append(level)
+            self._faults.extend(f"{where}, level of {level.of}: {fault}" for fault in _faults_of_level(level, site))
+        for rating in site.ratings:
+            missing = NEEDED_BY.get(rating.method, "stage")
+            if missing not in roles:
+                self._faults.append(f"{where}, rating {rating.method}: no sensor of this site has of = {missing!r}")
+            if missing == "stage" and not any(level.of == "stage" for level in site.levels):
+                self._faults.append(f"{where}, rating {rating.method}: needs [[sites.levels]] with of = 'stage'")
+        groups[f"{where}, rating"] += site.ratings
+        groups[f"{where}, tank"] += site.tanks
+        groups[f"{where}, basin"] += site.basins
+        for correction in site.corrections:
+            self._check_periods(
+                [correction], self._zones.get(site.municipality, self._default_zone), f"{where}, correction"
+            )
+        for kind, entries in (("septic", site.tanks), ("basin", site.basins)):
+            if entries and site.kind != kind:
+                self._faults.append(f"{where}: {'`tanks`' if kind == 'septic' else '`basins`'} are of {kind} sites")
 
     def _zone(self, municipality: str | None, where: str) -> ZoneInfo:
         if municipality is None:

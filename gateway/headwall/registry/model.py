@@ -6,16 +6,17 @@ A date without a time means local midnight of the municipality. `to` is exclusiv
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field
+
+from headwall.registry.dated import Dated, Entry, Said
+from headwall.registry.measures import Basin, Correction, Level, Rating, Role, Tank
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 StreamName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$", max_length=32)]
 DatastreamId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}/[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$")]
-#: a text that says something
-Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 #: why a sensor may stand where it stands: the municipality's own land, an order, or the recorded consent of the owner
 LegalBasis = Literal["municipal_land", "order", "consent"]
 #: construction site, outfall of a storm sewer, septic system, sediment basin, gateway station with its own sensors
@@ -23,18 +24,7 @@ SiteKind = Literal["construction", "outfall", "septic", "basin", "station"]
 TipDepth = Annotated[str, Field(pattern=r"^(0\.\d*[1-9]\d*|[1-9]\d*(\.\d+)?) (in|mm)$", description='e.g. "0.01 in"')]
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class Dated(_Entry):
-    """Something in force from an instant to (not including) another."""
-
-    valid_from: datetime | date = Field(alias="from")
-    valid_to: datetime | date | None = Field(default=None, alias="to")
-
-
-class Municipality(_Entry):
+class Municipality(Entry):
     id: Slug
     name: str
     profile: str  # file name in headwall/law/profiles, without .toml
@@ -48,13 +38,13 @@ class PersonRole(Dated):
     municipality: Slug | None = None
 
 
-class Person(_Entry):
+class Person(Entry):
     id: Slug
     name: str
     email: str
     phone: str = ""
     firm: str = ""
-    roles: list[PersonRole] = []
+    roles: tuple[PersonRole, ...] = ()
 
 
 class SiteStatus(Dated):
@@ -75,14 +65,14 @@ class SiteGauge(Dated):
 
 
 class SiteSensor(Dated):
-    """A datastream that measures at the site; `of` says what, where a site has several alike, e.g. "scum"."""
+    """A datastream that measures at the site; `of` says what for. One without `of` is kept and not computed with."""
 
     datastream: DatastreamId
-    of: str = ""
+    of: Role | None = None
 
 
-class Site(_Entry):
-    """A place that a code asks something of. Rules follow the gauges of construction sites."""
+class Site(Entry):
+    """A place that a code asks something of. Storm reports follow the gauges of construction sites alone."""
 
     id: Slug
     kind: SiteKind
@@ -91,12 +81,17 @@ class Site(_Entry):
     municipality: Slug
     permit: str = ""
     status: list[SiteStatus]
-    people: list[SitePerson] = []
-    gauges: list[SiteGauge] = []
-    sensors: list[SiteSensor] = []
+    people: tuple[SitePerson, ...] = ()
+    gauges: tuple[SiteGauge, ...] = ()
+    sensors: tuple[SiteSensor, ...] = ()
+    levels: tuple[Level, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+    ratings: tuple[Rating, ...] = ()
+    tanks: tuple[Tank, ...] = ()
+    basins: tuple[Basin, ...] = ()
 
 
-class Calibration(_Entry):
+class Calibration(Entry):
     on: date
     by: str
     note: str = ""
@@ -116,7 +111,7 @@ class Datastream(Dated):
     legal_basis: LegalBasis | None = None
     legal_reference: Said | None = None
     null_limit: int = Field(default=5, gt=0, le=1000)
-    calibrations: list[Calibration] = []
+    calibrations: tuple[Calibration, ...] = ()
     silent_after_min: int = Field(default=60, gt=0)
 
 
@@ -133,7 +128,7 @@ class Node(Dated):
     datastreams: list[Datastream]
 
 
-class RegistryFile(_Entry):
+class RegistryFile(Entry):
     """The whole of registry.toml by shape alone; `load_registry` checks how it hangs together."""
 
     municipalities: list[Municipality]

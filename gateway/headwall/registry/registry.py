@@ -58,7 +58,7 @@ class Registry:
             self._status[site.id] = [span_of(entry, zone) for entry in site.status]
             self._site_people[site.id] = [span_of(entry, zone) for entry in site.people]
             self._site_gauges[site.id] = [span_of(entry, zone) for entry in site.gauges]
-            for span in self._site_gauges[site.id]:
+            for span in self._site_gauges[site.id] if site.kind == "construction" else ():
                 self._gauge_sites[span.entry.datastream].append((site, span))
         for person in self.people:
             self._roles += [(person, span_of(role, self._zone_for(role.municipality))) for role in person.roles]
@@ -128,10 +128,11 @@ class Registry:
         return sorted(self._streams.get(identifier, ()), key=lambda span: span.start_us)
 
     def sites_of_gauge(self, datastream: str, at_us: int) -> list[Site]:
+        """Construction sites that have the gauge at the instant: those whose storms are judged by it."""
         return [site for site, span in self._gauge_sites.get(datastream, ()) if span.holds(at_us)]
 
     def sites_ever_of_gauge(self, datastream: str) -> list[Site]:
-        """Sites that had the gauge at some time, each once."""
+        """Construction sites that had the gauge at some time, each once."""
         found = {site.id: site for site, _ in self._gauge_sites.get(datastream, ())}
         return list(found.values())
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from headwall.clock import to_us
 from headwall.law import localtime
-from headwall.registry.model import Dated
+from headwall.registry.dated import Dated
 
 E = TypeVar("E", bound=Dated)
 
