@@ -121,3 +121,13 @@ def untimed_readings(conn: sa.Connection, node: str, stream: str) -> list[Readin
 
 def _reading(row: sa.Row[Any]) -> Reading:
     return Reading(*tuple(row))
+
+
+Windows = list[tuple[int, int]]
+
+
+def maintenance_windows(conn: sa.Connection, node: str) -> Windows:
+    """The maintenance windows of a node: from the first instant up to, not including, the second."""
+    table = schema.maintenance.c
+    rows = conn.execute(sa.select(table.start_us, table.end_us).where(table.node == node))
+    return [(start_us, end_us) for start_us, end_us in rows]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from headwall.ledger import schema
-from headwall.ledger.reads import Reading, readings_of
+from headwall.ledger.reads import Reading, Windows, maintenance_windows, readings_of
 
 _QARTOD_FAIL = 4
 #: a bucket needs 0.524 s to complete a tip (JTECH 31(6)): two within half of that are a contact that bounces, and so
@@ -29,16 +29,6 @@ class RainReading(NamedTuple):
     pos: int
     tips: int
     imported: bool
-
-
-Windows = list[tuple[int, int]]
-
-
-def maintenance_windows(conn: sa.Connection, node: str) -> Windows:
-    """The maintenance windows of a node: from the first instant up to, not including, the second."""
-    table = schema.maintenance.c
-    rows = conn.execute(sa.select(table.start_us, table.end_us).where(table.node == node))
-    return [(start_us, end_us) for start_us, end_us in rows]
 
 
 def valid(reading: Reading, windows: Windows) -> RainReading | None:

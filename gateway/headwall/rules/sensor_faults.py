@@ -14,11 +14,11 @@ import sqlalchemy as sa
 
 from headwall.clock import from_us
 from headwall.ledger import schema
+from headwall.ledger.reads import maintenance_windows
 from headwall.registry import Registry
 from headwall.registry.model import Node
 from headwall.rules.base import Step
 from headwall.rules.node_faults import NodeFaultRule, Report
-from headwall.rules.rain import maintenance_windows
 
 _MINUTE_US = 60_000_000
 _LOOK_AGAIN_US = 5 * _MINUTE_US
