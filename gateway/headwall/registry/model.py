@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from headwall.registry.dated import Dated, Entry, Said
-from headwall.registry.measures import Basin, Correction, Level, Rating, Role, Tank
+from headwall.registry.measures import Basin, Correction, Level, Rating, Role, SizeM, Tank
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 StreamName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$", max_length=32)]
@@ -97,11 +97,36 @@ class Calibration(Entry):
     note: str = ""
 
 
+class DoubtLimits(Entry):
+    """From when on the rain of a gauge is doubted: Headwall's own numbers, to be set by what a gauge has shown.
+
+    Attributes:
+        liquid_c: below it an unheated gauge shows liquid only; for melt_h after such cold its rain may be melting snow.
+        temperature_min: so near in time an air temperature counts.
+        frost_months: in these, an air temperature that is missing is a doubt.
+        neighbour: another gauge of the same place has had so much rain while this one shows none.
+        stage_rise: the stage of the same place has risen by so much while the gauge shows none.
+        tail_tips, tail_evenness, tail_slower_min: a storm that ends in so many tips, as even as this (0 is a clock) and
+            longer than this apart, is water that seeps through a clogged funnel.
+    """
+
+    liquid_c: float = Field(default=2.0, ge=-5, le=10)
+    melt_h: float = Field(default=24, ge=0, le=240)
+    temperature_min: int = Field(default=60, gt=0, le=1440)
+    frost_months: tuple[Annotated[int, Field(ge=1, le=12)], ...] = (11, 12, 1, 2, 3, 4)
+    neighbour: TipDepth = "0.2 in"
+    stage_rise: SizeM = 0.15
+    tail_tips: int = Field(default=10, ge=3, le=100)
+    tail_evenness: float = Field(default=0.15, gt=0, lt=1)
+    tail_slower_min: float = Field(default=5, gt=0)
+
+
 class Datastream(Dated):
     """One quantity of one sensor of a node. For tips, `tip` is the depth of one tip, e.g. "0.01 in".
 
     It stands where its node stands, by the same right, unless it has a place and a legal basis of its own, as a probe
-    in a septic tank has whose board hangs on a pole. `null_limit` nulls in a row are a fault that is told.
+    in a septic tank has whose board hangs on a pole. `null_limit` nulls in a row are a fault that is told. A gauge that
+    is `heated` melts what falls; `most_tips` is what one reading of a logger's counter can show at most.
     """
 
     name: StreamName
@@ -113,6 +138,9 @@ class Datastream(Dated):
     null_limit: int = Field(default=5, gt=0, le=1000)
     calibrations: tuple[Calibration, ...] = ()
     silent_after_min: int = Field(default=60, gt=0)
+    heated: bool = False
+    most_tips: int | None = Field(default=None, gt=0)
+    doubts: DoubtLimits = DoubtLimits()
 
 
 class Node(Dated):
