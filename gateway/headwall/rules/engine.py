@@ -19,14 +19,14 @@ from headwall.clock import Clock
 from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
-from headwall.ledger.reads import Reading, readings_after
+from headwall.ledger.reads import Reading, Windows, readings_after
 from headwall.pulse import Pulse
 from headwall.registry import Registry
 from headwall.rules.base import Rule, Step, Stretch
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.lost_tips import LostTipsRule
 from headwall.rules.node_faults import NodeFaultRule, Report
-from headwall.rules.rain import RainReading, Windows, valid
+from headwall.rules.rain import RainReading, valid
 from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
 from headwall.rules.storm import StormReportRule
 from headwall.settings import RulesSettings
