@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 #: why there is no value: below or above the range of the formula (then `limit` is the value at its end), tailwater
-#: that reaches the crest, a pipe that runs full, or an input that is itself missing
-Flag = Literal["below_range", "above_range", "submerged", "surcharged", "missing"]
+#: that reaches the crest, a pipe that runs full, an input that is itself missing, one that was found wrong, no reading
+#: near in time of what it must be compensated by, or no formula in force
+Flag = Literal[
+    "below_range", "above_range", "submerged", "surcharged", "missing", "rejected", "uncompensated", "not_set_up"
+]
 
 
 class Derived(NamedTuple):
