@@ -60,8 +60,11 @@ class SitePerson(Dated):
 
 
 class SiteGauge(Dated):
+    """A rain gauge that counts for a site. A backup counts where the primaries do not speak."""
+
     datastream: DatastreamId
     distance_m: float = Field(ge=0)
+    role: Literal["primary", "backup"] = "primary"
 
 
 class SiteSensor(Dated):
@@ -121,12 +124,19 @@ class DoubtLimits(Entry):
     tail_slower_min: float = Field(default=5, gt=0)
 
 
+class OffTime(Dated):
+    """A time in which a sensor is known not to measure, as a rain gauge without heater in winter."""
+
+    reason: Said
+
+
 class Datastream(Dated):
     """One quantity of one sensor of a node. For tips, `tip` is the depth of one tip, e.g. "0.01 in".
 
     It stands where its node stands, by the same right, unless it has a place and a legal basis of its own, as a probe
     in a septic tank has whose board hangs on a pole. `null_limit` nulls in a row are a fault that is told. A gauge that
-    is `heated` melts what falls; `most_tips` is what one reading of a logger's counter can show at most.
+    is `heated` melts what falls; `most_tips` is what one reading of a logger's counter can show at most. Readings in
+    its times `off` are kept and not judged, and its silence then is no fault.
     """
 
     name: StreamName
@@ -138,6 +148,7 @@ class Datastream(Dated):
     null_limit: int = Field(default=5, gt=0, le=1000)
     calibrations: tuple[Calibration, ...] = ()
     silent_after_min: int = Field(default=60, gt=0)
+    off: tuple[OffTime, ...] = ()
     heated: bool = False
     most_tips: int | None = Field(default=None, gt=0)
     doubts: DoubtLimits = DoubtLimits()

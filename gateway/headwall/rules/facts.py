@@ -11,14 +11,55 @@ import msgspec
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """A stretch without valid data from a gauge."""
+    """A stretch without valid data from a gauge, or of a site with a backup from any of its gauges."""
 
     start_us: int
     end_us: int | None  # None: still silent
+    #: why nothing of it is judged, as a person wrote it: "off: freezes in winter", "maintenance by Ivan",
+    #: "flagged as failed by Ada: wasps"; several joined by "; ". "" where the gauge just did not speak
+    reason: str = ""
+
+
+class GaugePart(msgspec.Struct, frozen=True):
+    """What one gauge of a site caught of a storm: the backup's rain counts where the primary did not speak."""
+
+    datastream: str
+    role: str  # primary | backup
+    first_us: int  # its first and last rain that counts
+    last_us: int
+    depth_mm: str
+    depth_in: str
+
+
+class HandRain(msgspec.Struct, frozen=True):
+    """Water of snow that a person measured and entered; it counts as rain at `end_us`."""
+
+    entry: int  # its number among the ledger's entries
+    by: str
+    datastream: str  # the gauge for which it stands in
+    start_us: int
+    end_us: int
+    depth_mm: str
+    depth_in: str
+
+
+class Disagreement(msgspec.Struct, frozen=True):
+    """Two gauges of a site that caught unlike depths of a storm, in the time in which both spoke."""
+
+    primary: str
+    backup: str
+    primary_mm: str
+    primary_in: str
+    backup_mm: str
+    backup_in: str
 
 
 class StormSummary(msgspec.Struct, frozen=True):
-    """One storm event at one gauge. Depths are exact decimals as text, so that JSON keeps them."""
+    """One storm event at one gauge. Depths are exact decimals as text, so that JSON keeps them.
+
+    `depth` is what the gauge counted, under the calibration of the time, and decides. `corrected` is the same with what
+    a bucket misses while it tips: shown beside it, never less; "" in facts that are older than it.
+    """
 
     start_us: int  # first tip
     end_us: int  # last tip so far
@@ -26,6 +67,13 @@ class StormSummary(msgspec.Struct, frozen=True):
     depth_mm: str
     depth_in: str
     peak_15min_mm_h: float | None
+    corrected_mm: str = ""
+    corrected_in: str = ""
+    #: some of it fell faster than the correction is known for: the corrected depth is a lower bound
+    corrected_at_least: bool = False
+    parts: list[GaugePart] = []  # which gauge gave which part; [] where all of it is the gauge's that the fact names
+    by_hand: list[HandRain] = []  # in the depth
+    disagreement: list[Disagreement] = []  # one a backup gauge; known once the storm has ended
 
 
 class Clocks(msgspec.Struct, frozen=True):
@@ -55,6 +103,9 @@ class StormDuty(msgspec.Struct, frozen=True, tag="storm_duty"):
     gaps: list[Gap] = []
     previous_due_us: int | None = None  # in a correction: what an earlier mail said
     previous_depth_in: str | None = None
+    #: in a correction: what a person entered that changed the duty, e.g. "calibration of 2026-06-10 by Sam Okafor";
+    #: "" where late or other readings did
+    because: str = ""
     #: "" while the trigger stands; else why it no longer does: "rain" (what counts no longer reaches the depth),
     #: "site" (the site was not active, or had not this gauge, at the crossing), "merged" (see duty `merged_into`).
     #: The duty stays open all the same: a person closes it.
@@ -63,7 +114,7 @@ class StormDuty(msgspec.Struct, frozen=True, tag="storm_duty"):
 
 
 class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
-    """A storm that ended just below the threshold: the officer's call."""
+    """A storm that ended just below the threshold, or reached it only by its corrected depth: the officer's call."""
 
     municipality: str
     site: str
@@ -72,6 +123,7 @@ class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
     storm: StormSummary
     threshold_in: str
     gaps: list[Gap] = []
+    by_correction: bool = False  # what the bucket missed while it tipped would have made it reach the threshold
 
 
 class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
