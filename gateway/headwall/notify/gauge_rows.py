@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from headwall.law.localtime import day_of, short
-from headwall.law.profile import Provision
+from headwall.law.profile import StormReport
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, row
 from headwall.notify.lookup import Lookup
@@ -38,7 +38,7 @@ def _span(gap: Gap, zone: tzinfo) -> str:
     return f"{short(gap.start_us, zone)} to {short(gap.end_us, zone)} ({length})"
 
 
-def storm_rows(look: Lookup, storm: StormSummary, provision: Provision | None, zone: tzinfo) -> list[Row]:
+def storm_rows(look: Lookup, storm: StormSummary, provision: StormReport | None, zone: tzinfo) -> list[Row]:
     """How much, from when to when, whether it goes on, how hard."""
     return [
         row("Depth", wording.depth(storm.depth_in, storm.depth_mm)),
@@ -49,7 +49,7 @@ def storm_rows(look: Lookup, storm: StormSummary, provision: Provision | None, z
     ]
 
 
-def still_raining(look: Lookup, storm: StormSummary, provision: Provision | None, zone: tzinfo) -> str:
+def still_raining(look: Lookup, storm: StormSummary, provision: StormReport | None, zone: tzinfo) -> str:
     """What is known of whether the storm goes on. A gauge cannot say that it has stopped, only what it saw last."""
     if storm.ended:
         return "no: the storm is over"

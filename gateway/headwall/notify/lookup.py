@@ -10,7 +10,7 @@ from datetime import date, tzinfo
 import sqlalchemy as sa
 
 from headwall.law.localtime import day_of
-from headwall.law.profile import Profile, Provision
+from headwall.law.profile import Profile, Provision, StormReport
 from headwall.ledger import schema
 from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
@@ -46,6 +46,10 @@ class Lookup:
     def provision(self, municipality: str, provision: str) -> Provision | None:
         profile = self.profile(municipality)
         return next((each for each in profile.provisions if each.id == provision), None) if profile else None
+
+    def storm_report(self, municipality: str, provision: str) -> StormReport | None:
+        found = self.provision(municipality, provision)
+        return found if isinstance(found, StormReport) else None
 
     def zone(self, municipality: str) -> tzinfo:
         return self.registry.zone(municipality)

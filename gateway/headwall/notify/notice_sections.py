@@ -163,7 +163,7 @@ def historical(look: Lookup, fact: HistoricalSummary) -> Section:
 
 def _storm_block(look: Lookup, fact: NearThreshold | InactiveSiteStorm, storm: StormSummary, at_us: int) -> Block:
     zone = look.zone(fact.municipality)
-    provision = look.provision(fact.municipality, fact.provision)
+    provision = look.storm_report(fact.municipality, fact.provision)
     return Block(
         "What fell",
         (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from headwall.law.localtime import day_of, short
-from headwall.law.profile import CONFIDENCE_TEXT, Confidence, Provision
+from headwall.law.profile import CONFIDENCE_TEXT, Confidence, StormReport
 from headwall.notify import gauge_rows, hyetograph, wording
 from headwall.notify.content import Block, Picture, Row, Section, Tone, row
 from headwall.notify.lookup import Lookup
@@ -45,7 +45,7 @@ class StormSection:
         self._late_us = late_us
         self._one = duties[0]
         self._zone: tzinfo = look.zone(self._one.municipality)
-        self._provision: Provision | None = look.provision(self._one.municipality, self._one.provision)
+        self._provision: StormReport | None = look.storm_report(self._one.municipality, self._one.provision)
 
     # --- the whole ---
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from headwall.hydrology.intensity import MINUTE_US, peak_amount, rate_mm_h, rounded_mm_h, spread
 from headwall.hydrology.storms import Storm, StormRule, StormState, Trigger
-from headwall.law.profile import Provision, StormNumbers
+from headwall.law.profile import StormNumbers, StormReport
 from headwall.rules.facts import Gap, StormSummary
 from headwall.rules.rain import RainReading
 from headwall.units import Depth, parse_depth, quanta_to_reach
@@ -143,7 +143,7 @@ class _WetSpell:
 class RainLine:
     """Takes valid readings in order of time; keeps the wet spell that goes on, and those not settled yet."""
 
-    def __init__(self, provision: Provision, numbers: list[Numbers], silent_after_us: int) -> None:
+    def __init__(self, provision: StormReport, numbers: list[Numbers], silent_after_us: int) -> None:
         self.provision = provision
         self.last_us: int | None = None
         self.last_tip_us: int | None = None  # of the node itself, judged or not

@@ -18,7 +18,7 @@ import structlog
 
 from headwall.hydrology.storms import StormRule as FoldRule
 from headwall.law import localtime
-from headwall.law.profile import Profile, Provision
+from headwall.law.profile import Profile, StormReport
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Municipality, Person, Site
 from headwall.registry.spans import Span
@@ -35,7 +35,6 @@ from headwall.units import Depth, parse_depth
 log = structlog.get_logger("rules")
 _MINUTE_US = 60_000_000
 _DAY_US = 24 * 60 * _MINUTE_US
-_KIND = duties.KIND
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Asked:
 
     datastream: str
     municipality: Municipality
-    provision: Provision
+    provision: StormReport
     zone: tzinfo
 
     @property
@@ -108,8 +107,7 @@ class StormReportRule:
                 Asked(datastream, municipality, provision, self._registry.zone(municipality.id))
                 for municipality in self._registry.municipalities
                 if municipality.id in served
-                for provision in self._profiles[municipality.profile].provisions
-                if provision.kind == _KIND
+                for provision in self._profiles[municipality.profile].of(StormReport)
             ]
         return self._asked[datastream]
 
@@ -206,7 +204,7 @@ def _in_order(readings: list[RainReading], last_us: int | None) -> bool:
     return all(one.time_us <= other.time_us for one, other in pairwise(readings))
 
 
-def _numbers(provision: Provision, zone: tzinfo) -> Iterator[Numbers]:
+def _numbers(provision: StormReport, zone: tzinfo) -> Iterator[Numbers]:
     """A provision's numbers with the time in which storms begin under them."""
     changes = sorted(
         {provision.valid_from, *(c.valid_from for c in provision.choices if provision.in_force(c.valid_from))}

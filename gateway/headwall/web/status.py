@@ -17,7 +17,7 @@ from headwall.downlink.configs import ConfigView, config_views
 from headwall.downlink.updates import UpdateView, update_views
 from headwall.hydrology.storms import Rain, StormRule, fold
 from headwall.law import localtime
-from headwall.law.profile import Profile, StormNumbers
+from headwall.law.profile import Profile, StormNumbers, StormReport
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
@@ -358,7 +358,7 @@ def _numbers(registry: Registry, profiles: Mapping[str, Profile], datastream: st
     for site in registry.sites_of_gauge(datastream, now_us):
         profile = profiles.get(registry.municipality(site.municipality).profile)
         today = localtime.day_of(now_us, registry.zone(site.municipality))
-        for provision in profile.in_force(duty_book.KIND, today) if profile else []:
+        for provision in profile.in_force(StormReport, today) if profile else []:
             return provision.storm_on(today)
     return None
 

@@ -1,0 +1,280 @@
+"""The kinds of provisions, each with the numbers it needs; one class serves all kinds that need the same.
+
+A kind is what a rule asks a profile for. A code may have several provisions of a kind, and a kind that only people act
+on is "information": shown, never judged.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from headwall.law.deadlines import Table
+from headwall.law.provision import DepthText, Provision
+from headwall.law.storm_report import StormReport
+
+#: a part of a whole as the code writes it: "1/3", "50 %"
+ShareText = Annotated[str, Field(pattern=r"^(\d/\d{1,2}|\d{1,2} %)$")]
+AreaText = Annotated[str, Field(pattern=r"^\d{1,6}(\.\d)? (acres?|sq ft)$")]
+
+
+class Plain(Provision):
+    """No number of its own beyond deadlines and retention."""
+
+    kind: Literal[
+        "illicit_discharge",  # what may not reach the storm sewer
+        "illicit_connection",
+        "contaminating_activity",
+        "emergency_approval",  # a discharge that the officer approves in writing
+        "dye_test",
+        "permitted_discharge",  # one under a State or federal permit
+        "connection_permit",
+        "proof_of_compliance",
+        "bmp_order",
+        "emergency_suspension",
+        "termination",  # of access to the storm sewer, after a proposal
+        "device_care",  # monitoring equipment: working, calibrated
+        "watercourse",
+        "turbidity",
+        "design_flow",  # what leaves a practice, against its design
+        "contractor_presence",
+        "contractor_certification",
+        "plan_before_review",
+        "plan_on_site",
+        "as_built",
+        "easement",
+        "monitoring_reports",
+        "compliance_records",
+        "work_hold",
+        "stop_work",
+        "occupancy",
+        "variance",
+        "design_certificate",
+        "state_permit",  # numbers stand in a permit of the State
+        "nuisance",
+        "information",
+    ]
+
+
+class Periodic(Provision):
+    """Something that is due again and again."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"next"})
+    kind: Literal[
+        "seven_day_report",
+        "qualified_inspector",
+        "trained_contractor",
+        "septic_inspection",
+        "pump_out_advice",
+    ]
+    times: int = Field(default=1, ge=1, le=7)  # how often within the period
+    at_least: AreaText | None = None  # disturbed area from which on it is due
+    only_if: str = ""  # a condition that a person declares
+
+
+class Timed(Provision):
+    """A clock runs, and that is what there is to judge."""
+
+    kind: Literal[
+        "sewer_start",
+        "connection_work",
+        "septic_certificate",
+        "project_lapse",
+        "tmdl_change",
+        "guarantee",
+        "unpaid_costs",  # shares of costs that become a lien
+        "corrective_measures",
+    ]
+
+    @model_validator(mode="after")
+    def _has_a_clock(self) -> Timed:
+        if not self.deadlines:
+            raise ValueError(f"deadlines: {self.kind} needs at least one")
+        return self
+
+
+class Appeal(Provision):
+    needs: ClassVar[frozenset[str]] = frozenset({"file"})
+    kind: Literal["appeal"]
+    heard_by: str  # as the code names it
+    filed_with: str = ""  # where a decision goes
+
+
+class StageNotice(Provision):
+    """The officer is told before each of some stages of work."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"notice"})
+    kind: Literal["stage_notice"]
+    stages: list[str] = Field(min_length=1)
+
+
+class BmpLog(Provision):
+    """A log of inspections and maintenance that must be kept."""
+
+    kind: Literal["bmp_log"]
+
+    @model_validator(mode="after")
+    def _has_retention(self) -> BmpLog:
+        if self.retention is None:
+            raise ValueError("retention: bmp_log needs one")
+        return self
+
+
+class Area(Provision):
+    """A disturbed area from which on something applies, or up to which work may go."""
+
+    kind: Literal["applicability", "disturbance_ceiling"]
+    area: AreaText
+    exempt: list[str] = Field(default=[])
+
+
+class Conditions(Provision):
+    """Named conditions of a site under which other provisions hold."""
+
+    kind: Literal["site_conditions"]
+    conditions: dict[str, str] = Field(min_length=1)
+
+
+class SedimentRemoval(Provision):
+    kind: Literal["sediment_removal"]
+    share: ShareText  # of the design capacity that is lost
+
+
+class FailingCondition(Table):
+    name: Literal["backup", "surface", "connection", "liquid_level", "structure", "groundwater"]
+    text: str = Field(min_length=1)
+
+
+class FailingSystem(Provision):
+    """A septic system fails if one of the conditions holds. A level sensor sees one of them."""
+
+    kind: Literal["failing_system"]
+    conditions: list[FailingCondition] = Field(min_length=1)
+    attribution_required: bool  # whether contamination must be shown to come from the system
+
+
+class SepticPumpOut(Provision):
+    """Pump when scum or sludge has come that near to the bottom of the outlet baffle."""
+
+    kind: Literal["septic_pump_out"]
+    scum_clearance: DepthText
+    sludge_clearance: DepthText
+    only_if: str
+
+
+class SewerTest(Provision):
+    kind: Literal["sewer_test"]
+    gallons_per_inch_mile_day: int = Field(gt=0)
+
+
+class ExemptSource(Table):
+    name: str = Field(min_length=1)
+    only: str = ""  # the condition that the code puts to this source
+
+
+class Exemptions(Provision):
+    """Discharges that are no illicit ones."""
+
+    kind: Literal["exemptions"]
+    sources: list[ExemptSource] = Field(min_length=1)
+    condition: str = ""  # that the code puts to all of them
+    lost: str = ""  # when an exemption ends, and who says so; empty: the code does not say
+    plan: Literal["none", "if_asked", "always"]  # for reducing pollutants
+
+
+class Spill(Provision):
+    """Who is told of a release, how fast and by what means. The call to emergency dispatch comes first, always."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"hazardous_call", "notice", "confirmation"})
+    kind: Literal["spill_report"]
+    hazardous_to: list[str] = Field(min_length=1)
+    nonhazardous_to: str
+    confirmed_to: str
+
+
+class Notice(Provision):
+    """A written notice of violation."""
+
+    kind: Literal["notice_of_violation"]
+    contents: list[str] = Field(min_length=1)
+    mandatory: bool  # whether the code demands every one of them, or allows them
+    warns: list[str] = Field(default=[])  # what it must say where it sets a time for abatement
+    served_by: list[str] = Field(default=[])  # all that the code asks for; empty: it does not say
+
+
+class Tier(Table):
+    offence: Literal[1, 2, 3]  # 3: third or later
+    fine_min: int = Field(default=0, ge=0)
+    fine_max: int = Field(gt=0)
+    jail_max: str = ""  # "15 days"; empty: none
+
+
+class Penalty(Provision):
+    """Ranges by offence. Shown to the officer alone; no finding of guilt."""
+
+    kind: Literal["penalty"]
+    tiers: list[Tier] = Field(min_length=1)
+    window_years: int | None = Field(default=None, gt=0)  # all offences of a higher tier lie within
+    continues_by: Literal["day", "week"]  # each is a further offence
+    label: str
+
+    @model_validator(mode="after")
+    def _tiers_rise(self) -> Penalty:
+        offences = [tier.offence for tier in self.tiers]
+        if offences != list(range(1, len(offences) + 1)):
+            raise ValueError("tiers: offences must be written from 1 on, in order")
+        if any(tier.fine_min > tier.fine_max for tier in self.tiers):
+            raise ValueError("tiers: fine_min is more than fine_max")
+        if (len(offences) > 1) != (self.window_years is not None):
+            raise ValueError("window_years: needed with several tiers, and only with them")
+        return self
+
+
+class AlternativeRemedies(Provision):
+    kind: Literal["alternative_remedies"]
+    recommended_by: str = ""
+    agreed_by: str
+    conditions: list[str] = Field(default=[])
+    remedies: list[str] = Field(default=[])
+
+
+class CostRecovery(Provision):
+    """What an abatement cost, told to the owner, protested, charged."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"tell", "protest", "interest"})
+    kind: Literal["cost_recovery"]
+    payments_max: int = Field(gt=0)
+    interest_percent: Annotated[str, Field(pattern=r"^\d{1,2}(\.\d)?$")]  # a year
+    interest_cap: str = ""
+
+
+class Escrow(Provision):
+    needs: ClassVar[frozenset[str]] = frozenset({"restore"})
+    kind: Literal["escrow"]
+    share: ShareText  # of the first deposit, down to which the balance may fall
+
+
+AnyProvision = Annotated[
+    StormReport
+    | Plain
+    | Periodic
+    | Timed
+    | Appeal
+    | StageNotice
+    | BmpLog
+    | Area
+    | Conditions
+    | SedimentRemoval
+    | FailingSystem
+    | SepticPumpOut
+    | SewerTest
+    | Exemptions
+    | Spill
+    | Notice
+    | Penalty
+    | AlternativeRemedies
+    | CostRecovery
+    | Escrow,
+    Field(discriminator="kind"),
+]
