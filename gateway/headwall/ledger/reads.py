@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -104,7 +105,42 @@ def readings_of(conn: sa.Connection, node: str, stream: str, start_us: int, end_
         .join_from(schema.resolutions, schema.readings, _x.reading_pos == _r.pos)
         .where(_x.node == node, _x.stream == stream, _x.time_us >= start_us, _x.time_us < end_us)
     )
-    found = [_reading(row) for query in (own, by_anchor) for row in conn.execute(query)]
+    return _in_order(_reading(row) for query in (own, by_anchor) for row in conn.execute(query))
+
+
+def newest_before(conn: sa.Connection, node: str, stream: str, before_us: int, count: int) -> list[Reading]:
+    """The last `count` readings of a datastream with time < before_us, in the order of `readings_of`."""
+    own = (_r.time_us < before_us, _r.time_us.desc(), _r.jid.desc(), _r.seq.desc())
+    by_anchor = (_x.time_us < before_us, _x.time_us.desc(), _r.jid.desc(), _r.seq.desc())
+    return _some(conn, node, stream, own, by_anchor, count)[-count:]
+
+
+def oldest_from(conn: sa.Connection, node: str, stream: str, from_us: int, count: int) -> list[Reading]:
+    """The first `count` readings of a datastream with time >= from_us, in the order of `readings_of`."""
+    own = (_r.time_us >= from_us, _r.time_us, _r.jid, _r.seq)
+    by_anchor = (_x.time_us >= from_us, _x.time_us, _r.jid, _r.seq)
+    return _some(conn, node, stream, own, by_anchor, count)[:count]
+
+
+def _some(conn: sa.Connection, node: str, stream: str, own: Any, by_anchor: Any, count: int) -> list[Reading]:
+    """Up to `count` readings with a time of their own and as many whose time an anchor gave, in order of time.
+
+    Args:
+        own, by_anchor: the condition, then the columns to order by.
+    """
+    queries = (
+        sa.select(*_columns(_r.pos, _r.time_us, sa.false()))
+        .where(_r.node == node, _r.stream == stream, own[0])
+        .order_by(*own[1:]),
+        sa.select(*_columns(_x.pos, _x.time_us, sa.true()))
+        .join_from(schema.resolutions, schema.readings, _x.reading_pos == _r.pos)
+        .where(_x.node == node, _x.stream == stream, by_anchor[0])
+        .order_by(*by_anchor[1:]),
+    )
+    return _in_order(_reading(row) for query in queries for row in conn.execute(query.limit(count)))
+
+
+def _in_order(found: Iterable[Reading]) -> list[Reading]:
     return sorted(found, key=lambda reading: (reading.time_us or 0, reading.jid, reading.seq))
 
 
