@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from headwall.hydrology.rain_doubt import Suspicion
+
 
 class Gap(msgspec.Struct, frozen=True):
     """A stretch without valid data from a gauge, or of a site with a backup from any of its gauges."""
@@ -150,6 +152,16 @@ class GaugeSilent(msgspec.Struct, frozen=True, tag="gauge_silent"):
     limit_min: int
 
 
+class RainMissing(msgspec.Struct, frozen=True, tag="rain_missing"):
+    """A gauge that shows no rain while others of the same place do, or while the stage there rises."""
+
+    municipality: str
+    sites: list[str]
+    datastream: str
+    doubts: list[Suspicion]
+    noticed_us: int
+
+
 class NodeFault(msgspec.Struct, frozen=True, tag="node_fault"):
     """Something that the installer or operator must mend: identity conflict, custody missing, …"""
 
@@ -167,7 +179,7 @@ class HistoricalSummary(msgspec.Struct, frozen=True, tag="historical_summary"):
     duties: list[StormDuty]
 
 
-Fact = StormDuty | NearThreshold | InactiveSiteStorm | GaugeSilent | NodeFault | HistoricalSummary
+Fact = StormDuty | NearThreshold | InactiveSiteStorm | GaugeSilent | RainMissing | NodeFault | HistoricalSummary
 _F = TypeVar("_F", bound=Fact)
 
 

@@ -8,7 +8,9 @@ the journal is durable without a hole: what is merely on its way is no loss.
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 import structlog
@@ -16,12 +18,27 @@ import structlog
 from headwall.clock import from_us
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
+from headwall.ledger.reads import readings_of
 from headwall.rules import log_book
 from headwall.rules.base import Step
 from headwall.rules.node_faults import NodeFaultRule, Report
 
 log = structlog.get_logger("rules")
 _J, _R = schema.journals.c, schema.readings.c
+_BESIDE_US = 2 * 3_600_000_000  # the reading before a rise may stand so long before the time that is asked of
+
+
+class LostTips(NamedTuple):
+    """Tips that a board counted between two readings and that never came.
+
+    Attributes:
+        overrun: the board's journal was full, and readings were given up.
+    """
+
+    start_us: int
+    end_us: int
+    tips: int
+    overrun: bool
 
 
 class LostTipsRule:
@@ -60,6 +77,28 @@ class LostTipsRule:
             body = {"node": node, "journal": jid, "seq": seq, "tips": tips}
             log_book.append(step.conn, "tips_lost", log_book.HEADWALL, body, step.now_us)
             self._faults.report(Report(node, "tips_lost", detail))
+
+
+def lost_between(conn: sa.Connection, datastream: str, start_us: int, end_us: int) -> list[LostTips]:
+    """Tips of a gauge lost in a stretch, or in a pair of readings that reaches into it, in order of time."""
+    node, _, stream = datastream.partition("/")
+    journals: dict[str, dict[int, int]] = defaultdict(dict)
+    for each in readings_of(conn, node, stream, start_us - _BESIDE_US, end_us + _BESIDE_US):
+        if each.total is not None and each.time_us is not None:
+            journals[each.jid][each.seq] = each.time_us
+    found = sorted(lost for jid, times in journals.items() for lost in _lost_of(conn, node, jid, times))
+    return [lost for lost in found if lost.start_us <= end_us and start_us <= lost.end_us]
+
+
+def _lost_of(conn: sa.Connection, node: str, jid: str, times: dict[int, int]) -> Iterator[LostTips]:
+    """The losses of one journal among readings, given by number and time."""
+    durable = conn.execute(sa.select(_J.through).where(_J.node == node, _J.jid == jid)).scalar() or 0
+    for seq, _, tips in conn.execute(_jumps(conn, node, jid, min(times), min(durable, max(times)))).all():
+        before = max(each for each in times if each < seq)
+        first_us, last_us = sorted((times[before], times.get(seq, times[before])))
+        g = schema.gaps.c
+        inside = sa.and_(g.node == node, g.jid == jid, g.first_seq > before, g.first_seq < seq)
+        yield LostTips(first_us, last_us, tips, conn.execute(sa.select(g.id).where(inside)).first() is not None)
 
 
 def _jumps(conn: sa.Connection, node: str, jid: str, after: int, through: int) -> sa.Select[Any]:
