@@ -32,6 +32,7 @@ FACTORS: Final[dict[str, tuple[Fraction, str]]] = {
     "gpm": (Fraction(231) * Fraction(254, 10000) ** 3 / 60, "m3/s"),
     "cfs": (Fraction(3048, 10000) ** 3, "m3/s"),
     "m/s": (Fraction(1), "m/s"),
+    "ft/s": (Fraction(3048, 10000), "m/s"),
     "mm/h": (Fraction(1, 1000) / 3600, "m/s"),
     "in/h": (Fraction(254, 10000) / 3600, "m/s"),
 }

@@ -12,6 +12,7 @@ import typer
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, opened
+from headwall.derive.calibrated import line_of
 from headwall.errors import InputError
 from headwall.ledger.calibrations import (
     Calibration,
@@ -22,6 +23,7 @@ from headwall.ledger.calibrations import (
     parse_calibrations,
 )
 from headwall.rules import log_book
+from headwall.wire.contract import UNIT_OF
 
 
 def register(app: typer.Typer) -> None:
@@ -85,6 +87,10 @@ def _check(at: Opened, file: Path, record: Calibration) -> None:
     at.registry.require_datastream(record.datastream)
     if at.registry.datastream(record.datastream, record.done_us) is None:
         raise InputError(f"{file}: {record.datastream} was not in force at {record.at.isoformat()}: see the registry")
+    try:
+        line_of(record, UNIT_OF[record.datastream.rpartition(".")[2]])
+    except InputError as error:
+        raise InputError(f"{file}: unit of {record.datastream}: {error}") from None
     if record.done_us > at.clock.now_us():
         raise InputError(f"{file}: {record.at.isoformat()} is in the future: set the clock of whoever wrote it")
 

@@ -39,7 +39,10 @@ COMMANDS: Final = {
     "board": Command("board", "Boards on the bench: flash, deploy, provision, test, calibrate."),
     "station": Command("station", "Read a BME280 at this machine and publish it as a node."),
     "certs": Command("certs", "Certificates, access list and passwords for the broker."),
+    "explain": Command("explain", "How a value came about: reading, calibration, correction, rating, flags."),
     "calibration": Command("calibration", "What was measured of sensors, and when."),
+    "record": Command("record", "What a person measured or did at a place."),
+    "quality": Command("quality", "What tests and persons say of readings."),
     "mail": Command("mail", "Mails that failed, and trying them again."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
 }

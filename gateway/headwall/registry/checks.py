@@ -126,6 +126,7 @@ class _Context:
         for stream in node.datastreams:
             name = f"{where}, datastream {stream.name}"
             groups[name].append(stream)
+            self._check_periods(stream.off, zone, f"{name}, off")
             if stream.quantity == "tips" and stream.tip is None:
                 self._faults.append(f'{name}: needs `tip`, the depth of one tip, e.g. tip = "0.01 in"')
             if stream.quantity not in UNIT_OF:
@@ -156,6 +157,9 @@ class _Context:
                     self._faults.append(f"{where}: no datastream {entry.datastream!r} on any node")
                 groups[f"{where}, {what} {entry.datastream}"].append(entry)
         self._check_groups(groups, zone)
+        for gauge in site.gauges:
+            if gauge.role == "backup" and not any(other.role == "primary" for other in site.gauges):
+                self._faults.append(f"{where}, gauge {gauge.datastream}: a backup needs a primary gauge at the site")
 
     def _check_measures(self, site: Site, groups: dict[str, list[Dated]], where: str) -> None:
         """What is computed of a site's sensors: one way at a time, from sensors that give what it needs."""

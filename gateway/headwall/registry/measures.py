@@ -7,6 +7,7 @@ What is wrong with a weir's angle or a table's points is said when the registry 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -182,7 +183,7 @@ class Table(Dated):
         _ = self.table
         return self
 
-    @property
+    @cached_property
     def table(self) -> RatingTable:
         return _checked(lambda: RatingTable(self.points, self.offset))
 
@@ -225,7 +226,7 @@ class Tank(Dated):
         _ = self.depths
         return self
 
-    @property
+    @cached_property
     def depths(self) -> TankDepths:
         return _checked(lambda: TankDepths(self.floor, self.baffle))
 
@@ -242,7 +243,7 @@ class Basin(Dated):
         _ = self.table
         return self
 
-    @property
+    @cached_property
     def table(self) -> StageVolume:
         return _checked(lambda: StageVolume(self.stage_volume))
 

@@ -4,23 +4,55 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from headwall.errors import UnknownThingError
+from headwall.registry.measures import Basin, Correction, Level, Rating, Role, Tank
 from headwall.registry.model import (
     Calibration,
     Datastream,
     Municipality,
     Node,
+    OffTime,
     Person,
     PersonRole,
     RegistryFile,
     Site,
     SiteGauge,
     SitePerson,
+    SiteSensor,
     SiteStatus,
 )
 from headwall.registry.spans import Span, in_force, instant_us, span_of
+
+
+@dataclass(frozen=True)
+class SiteMeasures:
+    """What is measured at a site and how it is computed with: every entry with its period."""
+
+    sensors: tuple[Span[SiteSensor], ...]
+    levels: tuple[Span[Level], ...]
+    corrections: tuple[Span[Correction], ...]
+    ratings: tuple[Span[Rating], ...]
+    tanks: tuple[Span[Tank], ...]
+    basins: tuple[Span[Basin], ...]
+
+    def sensor(self, role: Role, at_us: int) -> SiteSensor | None:
+        """The sensor of a role at an instant."""
+        return next((entry for entry in in_force(self.sensors, at_us) if entry.of == role), None)
+
+    def level(self, role: Role, at_us: int) -> Level | None:
+        """How its readings become a height."""
+        return next((entry for entry in in_force(self.levels, at_us) if entry.of == role), None)
+
+    def corrections_of(self, role: Role, at_us: int) -> tuple[Correction, ...]:
+        """The shifts in force, which add up."""
+        return tuple(entry for entry in in_force(self.corrections, at_us) if entry.of == role)
+
+    def has(self, role: Role) -> bool:
+        """Whether some sensor has the role at some time."""
+        return any(span.entry.of == role for span in self.sensors)
 
 
 class Registry:
@@ -47,6 +79,7 @@ class Registry:
         self._site_gauges: dict[str, list[Span[SiteGauge]]] = {}
         self._gauge_sites: dict[str, list[tuple[Site, Span[SiteGauge]]]] = defaultdict(list)
         self._roles: list[tuple[Person, Span[PersonRole]]] = []
+        self._measures: dict[str, SiteMeasures] = {}
         self._index()
 
     def _index(self) -> None:
@@ -90,6 +123,13 @@ class Registry:
             raise UnknownThingError(f"no node {identifier!r} in the registry; it has {_listed(self._node)}")
         return found
 
+    def require_site(self, identifier: str) -> Site:
+        """The site, or an UnknownThingError that lists the sites there are."""
+        found = self._site.get(identifier)
+        if found is None:
+            raise UnknownThingError(f"no site {identifier!r} in the registry; it has {_listed(self._site)}")
+        return found
+
     def require_datastream(self, identifier: str) -> None:
         """UnknownThingError, with the datastreams there are, unless NODE/STREAM exists at any time."""
         if identifier not in self._streams:
@@ -127,6 +167,26 @@ class Registry:
         """Every set-up of a datastream with its period, in order of time."""
         return sorted(self._streams.get(identifier, ()), key=lambda span: span.start_us)
 
+    def measures(self, site: str) -> SiteMeasures:
+        """The sensors of a site and what is computed from them. KeyError for an unknown site."""
+        if site not in self._measures:
+            found, zone = self._site[site], self._zone[self._site[site].municipality]
+            self._measures[site] = SiteMeasures(
+                tuple(span_of(entry, zone) for entry in found.sensors),
+                tuple(span_of(entry, zone) for entry in found.levels),
+                tuple(span_of(entry, zone) for entry in found.corrections),
+                tuple(span_of(entry, zone) for entry in found.ratings),
+                tuple(span_of(entry, zone) for entry in found.tanks),
+                tuple(span_of(entry, zone) for entry in found.basins),
+            )
+        return self._measures[site]
+
+    def off_times(self, identifier: str) -> list[Span[OffTime]]:
+        """When a datastream is known not to measure, in the order of the file."""
+        node = self._node.get(identifier.partition("/")[0])
+        zone = self._zone_for(None) if node is None else self.zone_of_node(node)
+        return [span_of(off, zone) for span in self._streams.get(identifier, ()) for off in span.entry.off]
+
     def sites_of_gauge(self, datastream: str, at_us: int) -> list[Site]:
         """Construction sites that have the gauge at the instant: those whose storms are judged by it."""
         return [site for site, span in self._gauge_sites.get(datastream, ()) if span.holds(at_us)]
@@ -135,6 +195,10 @@ class Registry:
         """Construction sites that had the gauge at some time, each once."""
         found = {site.id: site for site, _ in self._gauge_sites.get(datastream, ())}
         return list(found.values())
+
+    def gauge_spans(self, site: str) -> list[Span[SiteGauge]]:
+        """Every gauge that a site has at some time, with its period, in the order of the file."""
+        return list(self._site_gauges[site])
 
     def gauges_of_site(self, site: str, at_us: int) -> list[SiteGauge]:
         return list(in_force(self._site_gauges[site], at_us))

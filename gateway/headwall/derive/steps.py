@@ -1,0 +1,269 @@
+"""The steps from a reading to a derived value, one class each: what it computes, and what it says of itself.
+
+A step takes the value of the step before it at an instant and gives a `Derived`. Series and explanations go through
+the same steps, so that what is explained is what was computed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from headwall.clock import from_us
+from headwall.derive.calibrated import Line
+from headwall.derive.tip_depth import TipDepths
+from headwall.hydrology import flume, pipe, pressure_level, sound, weir
+from headwall.hydrology.derived import Derived
+from headwall.ledger.calibrations import Calibration
+from headwall.registry.measures import Correction, Level, Rating, Rectangular
+
+#: a sample of another sensor that compensates a reading must be so near to it in time (DOMAIN: 15 min)
+NEAREST_US: Final = 15 * 60_000_000
+UNCOMPENSATED: Final = Derived(None, "uncompensated")
+
+
+class Beside:
+    """Values of another sensor, by time: the nearest one that counts."""
+
+    def __init__(self, name: str, times_us: Sequence[int], values: Sequence[float]) -> None:
+        """`name` of the derived value; times in order, one value each."""
+        self.name = name
+        self._times = times_us
+        self._values = values
+
+    def nearest(self, at_us: int) -> tuple[int, float] | None:
+        """(time, value) of the nearest sample within NEAREST_US; the earlier of two equally near ones."""
+        n = bisect_left(self._times, at_us)
+        best = None
+        for each in (n - 1, n):
+            if 0 <= each < len(self._times):
+                away = abs(self._times[each] - at_us)
+                if away <= NEAREST_US and (best is None or away < best[0]):
+                    best = (away, each)
+        return None if best is None else (self._times[best[1]], self._values[best[1]])
+
+
+class Step(Protocol):
+    """One layer over a reading."""
+
+    @property
+    def name(self) -> str:
+        """In a word."""
+
+    @property
+    def unit(self) -> str:
+        """Of what it gives."""
+
+    def apply(self, time_us: int, value: float) -> Derived:
+        """What the step makes of a value."""
+
+    def source(self, time_us: int) -> str:
+        """How, by whom and from when: what a person needs to check it."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Sets a reading right by a calibration that did not pass."""
+
+    record: Calibration
+    line: Line
+    unit: str
+    name: str = "calibration"
+
+    def apply(self, time_us: int, value: float) -> Derived:  # noqa: ARG002 - as every step
+        return Derived(self.line.slope * value + self.line.offset)
+
+    def source(self, time_us: int) -> str:  # noqa: ARG002
+        certificate = f", certificate {self.record.certificate}" if self.record.certificate else ""
+        return (
+            f"{self.line.slope:.9g} x reading {self.line.offset:+.9g} {self.unit}; {self.record.at:%Y-%m-%d} "
+            f"{self.record.summary}{certificate}"
+        )
+
+
+@dataclass(frozen=True)
+class Tipped:
+    """Tips as a depth of rain, by what a tip stands for at that time."""
+
+    depths: TipDepths
+    unit: str = "m"
+    name: str = "tips"
+
+    def apply(self, time_us: int, value: float) -> Derived:
+        tip = self.depths.at(time_us)
+        return Derived(None, "not_set_up") if tip is None else Derived(float(tip.depth.mm * round(value) / 1000))
+
+    def source(self, time_us: int) -> str:
+        tip = self.depths.at(time_us)
+        if tip is None:
+            return "the registry has no such gauge then"
+        record = tip.calibration
+        by = "registry" if record is None else f"registry, {record.at:%Y-%m-%d} {record.summary}"
+        return f"{tip.depth} a tip; {by}"
+
+
+@dataclass(frozen=True)
+class RangeCompensated:
+    """Sets a range right for the speed of sound that the sensor did not know."""
+
+    level: Level
+    beside: Beside
+    unit: str = "m"
+    name: str = "compensation"
+
+    def apply(self, time_us: int, value: float) -> Derived:
+        near = self.beside.nearest(time_us)
+        true_m_s = None if near is None else self._speed(near[1])
+        return UNCOMPENSATED if true_m_s is None else Derived(sound.range_m(value, self._assumed_m_s, true_m_s))
+
+    @property
+    def _assumed_m_s(self) -> float:
+        level = self.level
+        return (
+            sound.in_air_m_s(level.assumed_air_c) if level.assumed_air_c is not None else level.assumed_sound_m_s or 0
+        )
+
+    def _speed(self, temperature_c: float) -> float | None:
+        if self.level.assumed_air_c is not None:
+            return sound.in_air_m_s(temperature_c)
+        low, high = sound.WATER_RANGE_C
+        return sound.in_water_m_s(temperature_c) if low <= temperature_c <= high else None
+
+    def source(self, time_us: int) -> str:
+        near = self.beside.nearest(time_us)
+        assumed = f"the sensor assumes {self._assumed_m_s:.2f} m/s"
+        if near is None:
+            return f"{assumed}; no {self.beside.name} within 15 min"
+        speed = self._speed(near[1])
+        there = "outside the relation" if speed is None else f"{speed:.2f} m/s"
+        return f"{assumed}; {there} at {near[1]:g} °C ({self.beside.name}, {from_us(near[0]):%H:%M:%S} UTC)"
+
+
+@dataclass(frozen=True)
+class WaterAbove:
+    """Depth of water over an unvented transducer."""
+
+    level: Level
+    beside: Beside
+    unit: str = "m"
+    name: str = "compensation"
+
+    def apply(self, time_us: int, value: float) -> Derived:
+        near = self.beside.nearest(time_us)
+        if near is None:
+            return UNCOMPENSATED
+        return Derived(pressure_level.water_above_m(value, near[1], self.level.density_kg_m3))
+
+    def source(self, time_us: int) -> str:
+        near = self.beside.nearest(time_us)
+        if near is None:
+            return f"no {self.beside.name} within 15 min"
+        air = f"air {near[1]:g} Pa ({self.beside.name}, {from_us(near[0]):%H:%M:%S} UTC)"
+        return f"(p - air) / (rho g), {air}, rho {self.level.density_kg_m3:g} kg/m³"
+
+
+@dataclass(frozen=True)
+class Height:
+    """Height of what the sensor sees above the site's zero."""
+
+    level: Level
+    unit: str = "m"
+    name: str = "height"
+
+    def apply(self, time_us: int, value: float) -> Derived:  # noqa: ARG002
+        return Derived(self.level.zero - value if self.level.method == "range_down" else value - self.level.zero)
+
+    def source(self, time_us: int) -> str:  # noqa: ARG002
+        zero = f"{self.level.zero:g} m"
+        how = f"{zero} less the reading" if self.level.method == "range_down" else f"the reading less {zero}"
+        return f"{how}; registry, from {self.level.valid_from}"
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Shifts that persons found; those in force add up."""
+
+    corrections: tuple[Correction, ...]
+    unit: str = "m"
+    name: str = "correction"
+
+    def apply(self, time_us: int, value: float) -> Derived:  # noqa: ARG002
+        return Derived(value + sum(each.add for each in self.corrections))
+
+    def source(self, time_us: int) -> str:  # noqa: ARG002
+        return "; ".join(
+            f"{each.add * 1000:+g} mm from {each.valid_from} by {each.by}: {each.reason}" for each in self.corrections
+        )
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Flow at a stage. `second` is the stage behind the control, `velocity` that of the water, where measured."""
+
+    rating: Rating
+    second: Beside | None = None
+    velocity: Beside | None = None
+    unit: str = "m3/s"
+    name: str = "rating"
+
+    def apply(self, time_us: int, value: float) -> Derived:
+        beside = None
+        companion = self.velocity if self.rating.method == "area_velocity" else self.second
+        if companion is not None:
+            near = companion.nearest(time_us)
+            if near is None:  # submergence that cannot be looked at is not ruled out
+                return UNCOMPENSATED
+            beside = near[1]
+        return _FLOWS[self.rating.method](self.rating, value, beside)
+
+    def source(self, time_us: int) -> str:
+        parts = [_RATED_BY[self.rating.method](self.rating), f"registry, from {self.rating.valid_from}"]
+        for beside, unit in ((self.second, "m"), (self.velocity, "m/s")):
+            if beside is not None:
+                near = beside.nearest(time_us)
+                parts.append(f"{beside.name} {near[1]:.4g} {unit}" if near else f"no {beside.name} within 15 min")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class NotSetUp:
+    """A value for which the registry has no way at that time."""
+
+    what: str
+    unit: str = ""
+    name: str = "registry"
+
+    def apply(self, time_us: int, value: float) -> Derived:  # noqa: ARG002
+        return Derived(None, "not_set_up")
+
+    def source(self, time_us: int) -> str:  # noqa: ARG002
+        return f"no {self.what} of this site is in force then"
+
+
+def _rectangular(rating: Rectangular, stage_m: float, tailwater_m: float | None) -> Derived:
+    contracted = rating.ends == "contracted"
+    return weir.rectangular_m3_s(stage_m, rating.length, contracted=contracted, tailwater_m=tailwater_m)
+
+
+#: rating by method → flow at a stage (m), with the second stage or the velocity beside it
+_FLOWS: Final[dict[str, Callable[[Any, float, Any], Derived]]] = {
+    "v_notch": lambda r, stage_m, second_m: weir.v_notch_m3_s(stage_m, r.angle_deg, second_m),
+    "rectangular": _rectangular,
+    "cipolletti": lambda r, stage_m, second_m: weir.cipolletti_m3_s(stage_m, r.length, second_m),
+    "parshall": lambda r, stage_m, second_m: flume.parshall_m3_s(stage_m, r.throat, second_m),
+    "manning": lambda r, stage_m, _: pipe.manning_m3_s(stage_m, r.diameter, r.slope, r.n),
+    "area_velocity": lambda r, stage_m, m_s: pipe.area_velocity_m3_s(stage_m, r.diameter, m_s),
+    "table": lambda r, stage_m, _: r.table.flow_m3_s(stage_m),
+}
+#: rating by method → formula and source in words
+_RATED_BY: Final[dict[str, Callable[..., str]]] = {
+    "v_notch": lambda r: f"V-notch of {r.angle_deg:g}°, Kindsvater-Shen, USBR Water Measurement Manual 7.7",
+    "rectangular": lambda r: f"rectangular weir of {r.length:.4g} m, ends {r.ends}, Francis, USBR manual 7.10",
+    "cipolletti": lambda r: f"Cipolletti weir of {r.length:.4g} m, USBR manual 7.11",
+    "parshall": lambda r: f"Parshall flume of {r.throat}, USBR manual table 8-9",
+    "manning": lambda r: f"pipe of {r.diameter:.4g} m, slope {r.slope:g}, n {r.n:g}, Manning (Chow 1959)",
+    "area_velocity": lambda r: f"velocity x wetted area in a pipe of {r.diameter:.4g} m (Chow 1959)",
+    "table": lambda r: f"owner's rating of {len(r.points)} points, on logarithms above {r.offset:g} m (USGS TM 3-A8)",
+}
