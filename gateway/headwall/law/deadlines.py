@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Unit = Literal["hours", "days", "business_days", "weeks", "months", "years"]
 #: by: done by then; before: done at least so long before; on: begins on that day; after: not before that time is over
@@ -99,7 +99,7 @@ class Table(BaseModel):
 class Reading(Table):
     """What one of the two readings has otherwise."""
 
-    count: int | None = Field(default=None, ge=0)
+    count: int | None = Field(default=None, gt=0)
     unit: Unit | None = None
     starts: Start | None = None
     extends: Extends | None = None
@@ -109,8 +109,8 @@ class Deadline(Table):
     """One clock of a provision."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,31}$")]
-    count: int = Field(ge=0)
-    unit: Unit
+    count: int | None = Field(default=None, ge=0)
+    unit: Unit = "days"
     starts: Start
     holds: Holds = "by"
     #: which reading counts here: the earlier for what somebody owes, the later for what a municipality may then do
@@ -118,8 +118,14 @@ class Deadline(Table):
     extends: Extends = "open"
     strict: Reading = Reading()
     lenient: Reading = Reading()
-    #: the code's own measure where it gives no number ("immediately"): then count is a proposal
+    #: the code's own measure where it gives no number ("within a reasonable time"); a count beside it is a proposal
     says: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_measure(self) -> Deadline:
+        if self.count is None and not self.says:
+            raise ValueError(f"{self.name}: write count, or in says what the code says instead of a number")
+        return self
 
     def read(self, reading: Reading) -> Deadline:
         """The deadline under one of its readings."""
@@ -128,8 +134,8 @@ class Deadline(Table):
     @property
     def text(self) -> str:
         """In words: "15 days from the issuance of the notice"."""
-        if self.says and not self.count:
-            return f"{self.says}, from {START_TEXT[self.starts]}"
+        if not self.count:
+            return self.says
         unit = self.unit.replace("_", " ")
         told = _WORDS[self.holds].format(
             count=self.count,
