@@ -23,7 +23,7 @@ from headwall.ledger.entries import (
     standing,
 )
 from headwall.ledger.ledger import Ledger
-from headwall.ledger.quality_edits import add_edit, edit_at, edits_of
+from headwall.ledger.quality_edits import QualityEdit, add_edit, edit_at, edits_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -189,11 +189,10 @@ def test_an_edit_that_says_nothing_is_refused(
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.sampled_from([1, 3, 4, None])), max_size=8))
 def test_edits_lie_over_each_other_like_paint(strokes: list[tuple[int, int, int | None]]) -> None:
     wall: list[int | None] = [None] * 40
-    ledger = Ledger.open("sqlite://")
     for start_us, length, value in strokes:
-        flag(ledger, start_us, start_us + length, value)
         wall[start_us : start_us + length] = [value] * length
-    with ledger.read() as conn:
-        edits = edits_of(conn, "outfall-7", "stage.level")
-    ledger.close()
+    edits = [
+        QualityEdit(n, "outfall-7", "stage.level", start_us, start_us + length, value, "Ruth", "boat", 5)
+        for n, (start_us, length, value) in enumerate(strokes)
+    ]
     assert [(edit := edit_at(edits, at_us)) and edit.flag for at_us in range(40)] == wall

@@ -41,7 +41,7 @@ def list_duties(
         if as_json:
             print(json.dumps([_as_json(duty) for duty in found], indent=2))
         else:
-            Console().print(_table(found, at))
+            Console(markup=False, emoji=False).print(_table(found, at))
 
 
 def received(

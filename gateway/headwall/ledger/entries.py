@@ -91,16 +91,6 @@ class SedimentSurvey(Body, frozen=True, kw_only=True, tag="sediment_survey"):
     depth: Measure
 
 
-class SedimentRemoval(Body, frozen=True, kw_only=True, tag="sediment_removal"):
-    """Sediment was taken out of a basin: subject a site.
-
-    Attributes:
-        left: depth of what stayed.
-    """
-
-    left: Measure = "0 in"
-
-
 class SewerRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A run of pipe in a leakage test, main or house connection: inner diameter in inches, length in feet."""
 
@@ -134,7 +124,7 @@ class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
     reason: _Line
 
 
-AnyBody = SnowWater | PumpOut | SepticMeasurement | SedimentSurvey | SedimentRemoval | SewerTest | Withdrawal
+AnyBody = SnowWater | PumpOut | SepticMeasurement | SedimentSurvey | SewerTest | Withdrawal
 B = TypeVar("B", bound=Body)
 
 
@@ -147,9 +137,11 @@ class Entry(Generic[B]):
         done_us: when it was measured or done.
         at_us: when it came into the ledger.
         replaces: number of the entry for which it stands.
+        digest: SHA-256 of kind, subject, time, `replaces` and body, by which the log book names it.
     """
 
     id: int
+    digest: str
     subject: str
     done_us: int
     by: str
@@ -207,7 +199,7 @@ def add_entry(
         _check_replaced(conn, replaces, kind, subject)
     row = {"digest": digest, **what, "by": by, "at_us": now_us}
     number: int = conn.execute(table.insert().values(**row).returning(table.c.id)).scalar_one()
-    return Entry(number, subject, done_us, by, now_us, replaces, body)
+    return Entry(number, digest, subject, done_us, by, now_us, replaces, body)
 
 
 def _check_replaced(conn: sa.Connection, number: int, kind: str, subject: str) -> None:
@@ -273,5 +265,12 @@ def listed(conn: sa.Connection, subject: str | None = None) -> Sequence[Entry[Bo
 def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Entry[Any]]:
     for row in conn.execute(query):
         yield Entry(
-            row.id, row.subject, row.done_us, row.by, row.at_us, row.replaces, msgspec.convert(row.body, AnyBody)
+            row.id,
+            row.digest,
+            row.subject,
+            row.done_us,
+            row.by,
+            row.at_us,
+            row.replaces,
+            msgspec.convert(row.body, AnyBody),
         )

@@ -202,7 +202,7 @@ entries = sa.Table(
     "entries",
     metadata,
     sa.Column("id", _Big, primary_key=True),
-    sa.Column("digest", sa.String(64), nullable=False, unique=True),  # of kind, subject, time and body
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),  # of kind, subject, time, replaces and body
     sa.Column("kind", sa.String(32), nullable=False),
     sa.Column("subject", sa.String(128), nullable=False),  # a site, or a datastream NODE/STREAM
     sa.Column("done_us", _Big, nullable=False),

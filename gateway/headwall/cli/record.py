@@ -1,0 +1,351 @@
+"""`headwall record`: what a person measured or did at a place, kept dated beside the readings."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.opened import Opened, minute, named, opened, parse_time
+from headwall.errors import InputError
+from headwall.hydrology.septic import sludge_clearance_m
+from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
+from headwall.law import localtime
+from headwall.ledger import entries
+from headwall.registry.model import Site
+from headwall.rules import log_book
+from headwall.units import decimal_text, parse_quantity
+
+By = Annotated[str, typer.Option("--by", help="name of the person who measured or did it")]
+When = Annotated[str | None, typer.Option("--at", help="when: 2026-06-10 15:42, local time; default: now")]
+Note = Annotated[str, typer.Option("--note", help="what else is to be known")]
+Replaces = Annotated[
+    int | None, typer.Option("--replaces", metavar="ID", min=1, help="the entry in whose stead this one stands")
+]
+SiteArgument = Annotated[str, typer.Argument(metavar="SITE", help="site id of the registry")]
+_PIPE = re.compile(r"(\d{1,9}(?:\.\d{1,12})?) ?x ?(\d{1,9}(?:\.\d{1,12})?)")
+
+
+def register(app: typer.Typer) -> None:
+    record = typer.Typer(no_args_is_help=True, help="What a person measured or did at a place.")
+    record.command("snow")(snow)
+    record.command("pump-out")(pump_out)
+    record.command("septic")(septic)
+    record.command("sediment")(sediment)
+    record.command("sewer-test")(sewer_test)
+    record.command("withdraw")(withdraw)
+    record.command("list")(list_entries)
+    app.add_typer(record, name="record")
+
+
+# ---- the entries
+
+
+def snow(
+    gauge: Annotated[str, typer.Argument(metavar="DATASTREAM", help="the gauge, NODE/STREAM")],
+    depth: Annotated[str, typer.Option("--depth", help='water, not snow: "0.42 in"')],
+    start: Annotated[str, typer.Option("--from", help="since when it fell or melted")],
+    end: Annotated[str, typer.Option("--to", help="until when; what it came to is judged as of then")],
+    by: By,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Water of snow or melt, measured by hand at a gauge that cannot; it counts as rain does."""
+    with opened(config) as at:
+        at.registry.require_datastream(gauge)
+        start_us, end_us = parse_time(start, at.zone, "--from"), _past(at, end, "--to")
+        if start_us >= end_us:
+            raise InputError(f"--from {start!r} is not before --to {end!r}")
+        stream = at.registry.datastream(gauge, end_us)
+        if stream is None or stream.quantity != "tips":
+            raise InputError(f"{gauge} was no rain gauge in force at --to {end!r}; see the registry")
+        fields = {"depth": _measure(depth, "m", "--depth", above=0), "start_us": start_us, "end_us": end_us}
+        _enter(at, entries.checked(entries.SnowWater, **fields, note=note), gauge, end_us, by, replaces)
+
+
+def pump_out(
+    site: SiteArgument,
+    by: By,
+    when: When = None,
+    hauler: Annotated[str, typer.Option("--hauler", help="who took it away")] = "",
+    volume: Annotated[str | None, typer.Option("--volume", help='"1000 gal"')] = None,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """A septic tank was emptied: the forecast of its next pump-out begins anew."""
+    with opened(config) as at:
+        place = _site(at, site, "septic")
+        pumped = None if volume is None else _measure(volume, "m3", "--volume", above=0)
+        body = entries.checked(entries.PumpOut, hauler=hauler, volume=pumped, note=note)
+        _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
+
+
+def septic(
+    site: SiteArgument,
+    by: By,
+    when: When = None,
+    scum_clearance: Annotated[
+        str | None, typer.Option(help='bottom of the scum above the end of the outlet baffle: "3 in"; "-1 in" below it')
+    ] = None,
+    scum_bottom: Annotated[str | None, typer.Option(help="or: bottom of the scum below the outlet invert")] = None,
+    no_scum: Annotated[bool, typer.Option("--no-scum", help="or: there is none")] = False,
+    sludge: Annotated[str | None, typer.Option(help='how thick it is: "12 in"')] = None,
+    liquid: Annotated[str | None, typer.Option(help='above the outlet invert: "0.5 in"; "-2 in" below it')] = None,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """What a stick found in a septic tank: any of scum, sludge and liquid."""
+    with opened(config) as at:
+        place, done_us = _site(at, site, "septic"), _past(at, when, "--at")
+        lengths = (
+            ("scum_clearance", scum_clearance, None),
+            ("scum_bottom", scum_bottom, None),
+            ("sludge", sludge, 0),
+            ("liquid", liquid, None),
+        )
+        fields = {
+            name: _measure(text, "m", f"--{name.replace('_', '-')}", least=least)
+            for name, text, least in lengths
+            if text is not None
+        }
+        body = entries.checked(entries.SepticMeasurement, **fields, no_scum=no_scum, note=note)
+        tank = next((span.entry for span in at.registry.measures(place.id).tanks if span.holds(done_us)), None)
+        if tank is not None and body.sludge is not None:
+            sludge_clearance_m(tank.depths, float(parse_quantity(body.sludge, "m")))  # says so if it does not fit
+        _enter(at, body, place.id, done_us, by, replaces)
+
+
+def sediment(
+    site: SiteArgument,
+    depth: Annotated[str, typer.Option("--depth", help='of the sediment above the floor, a mean: "1.5 ft"')],
+    by: By,
+    when: When = None,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Sediment of a basin, surveyed by hand: also after it was cleaned out."""
+    with opened(config) as at:
+        place = _site(at, site, "basin")
+        body = entries.checked(entries.SedimentSurvey, depth=_measure(depth, "m", "--depth", least=0), note=note)
+        _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
+
+
+def sewer_test(
+    sewer: Annotated[str, typer.Argument(metavar="SEWER", help="which sewer, in words")],
+    method: Annotated[str, typer.Option("--method", help="infiltration or exfiltration")],
+    pipes: Annotated[list[str], typer.Option("--pipe", help='inner diameter in x length ft: "8x1320"; for each run')],
+    hours: Annotated[str, typer.Option("--hours", help="how long the test lasted")],
+    leaked: Annotated[str, typer.Option("--leaked", help='what came in or went out: "52.5 gal"')],
+    allowance: Annotated[str, typer.Option("--allowance", help="the code's gallons per inch, mile and day: a number")],
+    certified_by: Annotated[str, typer.Option("--certified-by", help="the licensed engineer")],
+    by: By,
+    when: When = None,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """The leakage test of a new sewer: what the code allows, what leaked, and the record of both."""
+    with opened(config) as at:
+        subject = named(sewer, "SEWER")
+        runs = [_pipe(text) for text in pipes]
+        gallons = parse_quantity(leaked, "m3") / parse_quantity("1 gal", "m3")
+        test = LeakageTest(
+            pipes=[Pipe(Decimal(run["diameter_in"]), Decimal(run["length_ft"])) for run in runs],
+            hours=_number(hours, "--hours"),
+            leaked_gal=gallons,
+            allowance=_number(allowance, "--allowance"),
+        )
+        body = entries.checked(
+            entries.SewerTest,
+            method=method,
+            pipes=runs,
+            hours=hours.strip(),
+            leaked_gal=decimal_text(gallons),
+            allowance=allowance.strip(),
+            allowed_gal=decimal_text(test.allowed_gal),
+            passed=test.passed,
+            certified_by=named(certified_by, "--certified-by"),
+            note=note,
+        )
+        _enter(at, body, subject, _past(at, when, "--at"), by, replaces)
+
+
+def withdraw(
+    number: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the entry")],
+    by: By,
+    reason: Annotated[str, typer.Option("--reason", help="why it is taken back")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Take an entry back that was a mistake: it stays on record and counts no more."""
+    with opened(config) as at:
+        with at.ledger.read() as conn:
+            found = entries.entry(conn, number)
+        if found is None:
+            raise InputError(f"there is no entry {number}; `headwall record list` shows them")
+        if isinstance(found.body, entries.Withdrawal):
+            raise InputError(f"entry {number} is itself a withdrawal; enter again what it took back")
+        body = entries.checked(entries.Withdrawal, reason=reason.strip())
+        _enter(at, body, found.subject, at.clock.now_us(), by, number)
+
+
+def list_entries(
+    subject: Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="only of this site or gauge")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="those that stand no more too")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON, each whole")] = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Entries by the time at which something was measured or done."""
+    with opened(config) as at:
+        with at.ledger.read() as conn:
+            found = list(entries.listed(conn, subject))
+        instead = {each.replaces: each.id for each in found if each.replaces is not None}
+        if not everything:
+            found = [each for each in found if each.id not in instead and not isinstance(each.body, entries.Withdrawal)]
+        if as_json:
+            print(json.dumps([as_data(each, instead.get(each.id)) for each in found], indent=2))
+        elif not found:
+            print("No entry stands." if not everything else "There is no entry.")
+        else:
+            Console(markup=False, emoji=False).print(_table(found, instead, at))
+
+
+# ---- what they say
+
+
+def said(body: entries.Body) -> str:
+    """What an entry says, in a line for people."""
+    text = _WORDS[type(body)](body)
+    return f"{text} ({body.note})" if body.note else text
+
+
+def _snow_said(body: Any) -> str:
+    return f"{body.depth} of water from snow"
+
+
+def _pump_said(body: Any) -> str:
+    by = f" by {body.hauler}" if body.hauler else ""
+    return f"pumped out{by}" + (f", {body.volume}" if body.volume else "")
+
+
+def _septic_said(body: Any) -> str:
+    parts = {
+        "no scum": body.no_scum or None,
+        "scum clearance": body.scum_clearance,
+        "bottom of scum": body.scum_bottom and f"{body.scum_bottom} below the invert",
+        "sludge": body.sludge and f"{body.sludge} thick",
+        "liquid": body.liquid and f"{body.liquid} above the invert",
+    }
+    return ", ".join(name if value is True else f"{name} {value}" for name, value in parts.items() if value)
+
+
+def _sediment_said(body: Any) -> str:
+    return f"{body.depth} of sediment"
+
+
+def _sewer_said(body: Any) -> str:
+    verdict = "not exceeded: passed" if body.passed else "exceeded: not passed"
+    return f"{body.method}, {body.leaked_gal} gal leaked, {body.allowed_gal} gal allowed, {verdict}"
+
+
+_WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
+    entries.SnowWater: _snow_said,
+    entries.PumpOut: _pump_said,
+    entries.SepticMeasurement: _septic_said,
+    entries.SedimentSurvey: _sediment_said,
+    entries.SewerTest: _sewer_said,
+    entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
+}
+
+
+def as_data(entry: entries.Entry[entries.Body], replaced_by: int | None = None) -> dict[str, Any]:
+    """An entry for scripts."""
+    return {
+        "id": entry.id,
+        "subject": entry.subject,
+        "done_us": entry.done_us,
+        "by": entry.by,
+        "entered_us": entry.at_us,
+        "replaces": entry.replaces,
+        "replaced_by": replaced_by,
+        **msgspec.to_builtins(entry.body),
+    }
+
+
+def _table(found: list[entries.Entry[entries.Body]], instead: dict[int, int], at: Opened) -> Table:
+    table = Table("ID", "Done", "Of", "What", "By")
+    for each in found:
+        text = said(each.body)
+        if each.id in instead:
+            text += f" [replaced by {instead[each.id]}]"
+        table.add_row(str(each.id), minute(each.done_us, at.zone), each.subject, text, each.by)
+    return table
+
+
+# ---- reading what a person wrote
+
+
+def _enter(at: Opened, body: entries.Body, subject: str, done_us: int, by: str, replaces: int | None) -> None:
+    who, now_us = named(by), at.clock.now_us()
+    with at.ledger.begin() as conn:
+        made = entries.add_entry(conn, body, subject=subject, done_us=done_us, by=who, now_us=now_us, replaces=replaces)
+        if made is not None:
+            what = {"entry": made.id, "kind": made.kind, "subject": subject, "done_us": done_us}
+            log_book.append(conn, "entry", who, {**what, "replaces": replaces, "digest": made.digest}, now_us)
+    if made is None:
+        print("The ledger has this entry already; nothing was added.")
+        return
+    stead = "" if replaces is None else f", in the stead of {replaces}"
+    print(f"Entry {made.id}{stead}: {subject}, {localtime.short(done_us, at.zone)}, by {who}: {said(body)}.")
+
+
+def _site(at: Opened, identifier: str, kind: str) -> Site:
+    site = at.registry.require_site(identifier)
+    if site.kind != kind:
+        raise InputError(f"{identifier} is a {site.kind} site; this is entered of {kind} sites")
+    return site
+
+
+def _past(at: Opened, text: str | None, option: str) -> int:
+    now_us = at.clock.now_us()
+    found_us = now_us if text is None else parse_time(text, at.zone, option)
+    if found_us > now_us:
+        raise InputError(f"{option} {text!r} is in the future; enter what has been measured or done")
+    return found_us
+
+
+def _measure(text: str, base: str, option: str, *, above: int | None = None, least: int | None = None) -> str:
+    """The number as it was written, a space, and the unit; InputError that names the option."""
+    try:
+        value = parse_quantity(text, base)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+    if (above is not None and value <= above) or (least is not None and value < least):
+        raise InputError(f"{option} {text!r} must {'be more than 0' if above is not None else 'not be below 0'}")
+    number = re.match(r"-?[\d.]+", text.strip())
+    assert number is not None  # parse_quantity took it
+    return f"{number[0]} {text.strip()[number.end() :].strip()}"
+
+
+def _number(text: str, option: str) -> Decimal:
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,12})?", text.strip()):
+        raise InputError(f"{option} {text!r} is no number; write it in digits, such as 24 or 0.5")
+    return Decimal(text.strip())
+
+
+def _pipe(text: str) -> dict[str, str]:
+    match = _PIPE.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f'--pipe {text!r} is no pipe; write inner diameter in inches x length in feet: "8x1320"')
+    return {"diameter_in": match[1], "length_ft": match[2]}
