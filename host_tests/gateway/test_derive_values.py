@@ -18,7 +18,7 @@ from headwall.registry import Registry
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.place_house import Readings, place
-from support.rules_house import HOUR, MINUTE, at
+from support.rules_house import HOUR, MINUTE, at, make_registry
 
 _T = at("2026-06-10 12:00")
 _DAY = 24 * HOUR
@@ -326,3 +326,18 @@ def test_explain_names_reading_flags_and_what_the_next_calibration_found(tmp_pat
             explain(conn, registry, "outfall-7/stage", _T + 3 * HOUR, 2 * HOUR)
         with pytest.raises(UnknownThingError, match="no reading of node-7/stage"):
             explain(conn, registry, "outfall-7/stage", _T - 1, 2 * HOUR)
+
+
+def test_tips_are_explained_as_a_depth_with_their_undercatch(tmp_path: Path, readings: Readings) -> None:
+    registry = make_registry(tmp_path)
+    tips = ((_T, 1), (_T + 5 * MINUTE, 0), (_T + 18_300_000, 1))  # 0.01 in in 18.3 s: 50 mm/h
+    readings.put("rain.tips", *tips, node="board-a")
+    with readings.ledger.read() as conn:
+        told = explain(conn, registry, "board-a/rain.tips", _T + MINUTE, HOUR)
+        assert [layer.step for layer in told.layers] == ["reading", "tips"]
+        assert (told.value.value, told.unit) == (0.000254, "m")
+        assert f"{0.01 * 18.3 / (18.3 - 0.45):.6f}"[:8] in told.remarks[-1]
+        assert "the tip before came 18 s earlier" in told.remarks[-1]
+        dry = explain(conn, registry, "board-a/rain.tips", _T + HOUR, HOUR)
+        assert dry.value.value == 0
+        assert not any("undercatch" in remark for remark in dry.remarks)

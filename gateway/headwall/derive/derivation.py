@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from headwall.derive.calibrated import CalibrationsOf, line_of
 from headwall.derive.samples import Sample, samples_of
 from headwall.derive.steps import (
+    BESIDE_OF,
     NEAREST_US,
     Beside,
     Calibrated,
@@ -205,12 +206,10 @@ class Derivation:
             yield Corrected(corrections)
 
     def _rated(self, site: str, measures: SiteMeasures, rating: Rating, start_us: int, end_us: int) -> Step:
-        second = velocity = None
-        if measures.sensor("second_stage", start_us) is not None:
-            second = self._beside(site, "second_stage", start_us, end_us)
-        if measures.sensor("velocity", start_us) is not None:
-            velocity = self._beside(site, "velocity", start_us, end_us)
-        return Rated(rating, second, velocity)
+        role = BESIDE_OF.get(rating.method)
+        if role is None or measures.sensor(role, start_us) is None:
+            return Rated(rating)
+        return Rated(rating, self._beside(site, role, start_us, end_us))
 
     def _beside(self, site: str, role: Role, start_us: int, end_us: int) -> Beside:
         name = f"{site}/{role}"

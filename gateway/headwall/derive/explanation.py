@@ -8,14 +8,18 @@ import sqlalchemy as sa
 
 from headwall.derive.derivation import Derivation, Segment, Value
 from headwall.derive.quality import judged
-from headwall.derive.samples import Sample, newest_at
+from headwall.derive.samples import Sample, newest_at, samples_of
 from headwall.derive.steps import NEAREST_US
+from headwall.derive.tip_depth import tip_at
 from headwall.errors import UnknownThingError
 from headwall.hydrology.derived import Derived
+from headwall.hydrology.undercatch import LOST_US, corrected, depth_of
 from headwall.ledger.calibrations import Calibration
 from headwall.registry import Registry
 from headwall.wire.contract import UNIT_OF
 
+#: how far back the tip before is looked for: beyond, nothing is lost that shows
+_UNDERCATCH_US = 6 * 3_600_000_000
 #: QARTOD flags in words
 FLAG_TEXT = {1: "pass", 2: "not evaluated", 3: "suspect", 4: "fail", 9: "missing"}
 
@@ -79,8 +83,12 @@ def explain(conn: sa.Connection, registry: Registry, name: str, at_us: int, with
         raise UnknownThingError(f"{name} was not set up when the newest reading of {there.datastream} was taken")
     flag, why = _quality(conn, registry, segment.datastream, sample)
     layers = _layers(derivation, segment, sample, name)
-    remarks = tuple(_remarks(derivation, segment.datastream, sample.time_us))
-    return Explanation(name, sample.time_us, segment.datastream, sample.jid, sample.seq, layers, flag, why, remarks)
+    remarks = _remarks(derivation, segment.datastream, sample.time_us)
+    if segment.datastream.endswith(".tips"):
+        remarks += _undercatch(conn, registry, segment.datastream, sample)
+    return Explanation(
+        name, sample.time_us, segment.datastream, sample.jid, sample.seq, layers, flag, why, tuple(remarks)
+    )
 
 
 def _layers(derivation: Derivation, segment: Segment, sample: Sample, name: str) -> tuple[Layer, ...]:
@@ -115,6 +123,23 @@ def _quality(conn: sa.Connection, registry: Registry, datastream: str, sample: S
     if found.edit is not None:
         return found.flag, f"by {found.edit.by}: {found.edit.reason}"
     return found.flag, ", ".join(found.verdict.reasons).replace("_", " ")
+
+
+def _undercatch(conn: sa.Connection, registry: Registry, datastream: str, sample: Sample) -> list[str]:
+    """What the tips stand for when the rain is counted that fell past the bucket while it turned."""
+    before = samples_of(conn, datastream, sample.time_us - _UNDERCATCH_US, sample.time_us + 1)
+    rain = [(each.time_us, round(each.value)) for each in before if each.value]
+    tip = tip_at(conn, registry, datastream, sample.time_us)
+    if not sample.value or tip is None or len(rain) < 2:
+        return []
+    found = corrected(rain)[-1]
+    text = depth_of(found.parts, tip.depth)
+    since_s = (rain[-1][0] - rain[-2][0]) / 1e6
+    least = "at least " if found.at_least else ""
+    return [
+        f"corrected for undercatch {least}{text}: the tip before came {since_s:,.0f} s earlier, and "
+        f"{LOST_US / 1e6:g} s of rain are lost in a tip (J. Atmos. Oceanic Technol. 31(6))"
+    ]
 
 
 def _remarks(derivation: Derivation, datastream: str, at_us: int) -> list[str]:

@@ -17,7 +17,7 @@ from headwall.derive.tip_depth import TipDepths
 from headwall.hydrology import flume, pipe, pressure_level, sound, weir
 from headwall.hydrology.derived import Derived
 from headwall.ledger.calibrations import Calibration
-from headwall.registry.measures import Correction, Level, Rating, Rectangular
+from headwall.registry.measures import Correction, Level, Rating, Rectangular, Role
 
 #: a sample of another sensor that compensates a reading must be so near to it in time (DOMAIN: 15 min)
 NEAREST_US: Final = 15 * 60_000_000
@@ -200,30 +200,27 @@ class Corrected:
 
 @dataclass(frozen=True)
 class Rated:
-    """Flow at a stage. `second` is the stage behind the control, `velocity` that of the water, where measured."""
+    """Flow at a stage. `beside`: the stage behind the control, or the water's velocity, where the rating takes it."""
 
     rating: Rating
-    second: Beside | None = None
-    velocity: Beside | None = None
+    beside: Beside | None = None
     unit: str = "m3/s"
     name: str = "rating"
 
     def apply(self, time_us: int, value: float) -> Derived:
-        beside = None
-        companion = self.velocity if self.rating.method == "area_velocity" else self.second
-        if companion is not None:
-            near = companion.nearest(time_us)
+        near = None
+        if self.beside is not None:
+            near = self.beside.nearest(time_us)
             if near is None:  # submergence that cannot be looked at is not ruled out
                 return UNCOMPENSATED
-            beside = near[1]
-        return _FLOWS[self.rating.method](self.rating, value, beside)
+        return _FLOWS[self.rating.method](self.rating, value, None if near is None else near[1])
 
     def source(self, time_us: int) -> str:
         parts = [_RATED_BY[self.rating.method](self.rating), f"registry, from {self.rating.valid_from}"]
-        for beside, unit in ((self.second, "m"), (self.velocity, "m/s")):
-            if beside is not None:
-                near = beside.nearest(time_us)
-                parts.append(f"{beside.name} {near[1]:.4g} {unit}" if near else f"no {beside.name} within 15 min")
+        if self.beside is not None:
+            near = self.beside.nearest(time_us)
+            there = f"{self.beside.name} {near[1]:.4g}" if near else f"no {self.beside.name} within 15 min"
+            parts.insert(1, there)
         return "; ".join(parts)
 
 
@@ -256,6 +253,11 @@ _FLOWS: Final[dict[str, Callable[[Any, float, Any], Derived]]] = {
     "manning": lambda r, stage_m, _: pipe.manning_m3_s(stage_m, r.diameter, r.slope, r.n),
     "area_velocity": lambda r, stage_m, m_s: pipe.area_velocity_m3_s(stage_m, r.diameter, m_s),
     "table": lambda r, stage_m, _: r.table.flow_m3_s(stage_m),
+}
+#: rating by method → the role of what is measured beside the stage
+BESIDE_OF: Final[dict[str, Role]] = {
+    **dict.fromkeys(("v_notch", "rectangular", "cipolletti", "parshall"), "second_stage"),
+    "area_velocity": "velocity",
 }
 #: rating by method → formula and source in words
 _RATED_BY: Final[dict[str, Callable[..., str]]] = {
