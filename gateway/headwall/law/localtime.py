@@ -1,15 +1,16 @@
 """Local time and New York day counting: the one module where an instant meets a wall clock or a calendar.
 
 Everything else keeps instants as µs UTC. Elapsed hours are counted between instants, so a duty of 24 hours lasts
-24 hours also over a clock change. Days are counted as General Construction Law (GCL) § 20 and § 25-a say; the
+24 hours also over a clock change. Days are counted as General Construction Law (GCL) § 20, § 25-a and § 30 say; the
 public holidays of § 24 are data (holidays_ny.toml) that a person can edit.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 import tomllib
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import cache
 from importlib.resources import files
 from typing import Final
@@ -86,6 +87,11 @@ def midnight_us(day: date, where: tzinfo) -> int:
     return to_us(datetime(day.year, day.month, day.day, tzinfo=where))
 
 
+def time_of_day_us(day: date, at: time, where: tzinfo) -> int:
+    """The instant of a time on a local day; where the clocks show it twice the first, where they skip it as if not."""
+    return to_us(datetime.combine(day, at, tzinfo=where))
+
+
 def day_bounds(instant_us: int, where: tzinfo) -> tuple[int, int]:
     """First instant of the local day of an instant, and of the day after: 23, 24 or 25 hours apart."""
     day = day_of(instant_us, where)
@@ -149,14 +155,31 @@ def after_days(start: date, days: int, *, extend: bool = True) -> date:
     period that ends on one runs to the next business day (§ 25-a); whether that holds is for a provision to say.
     """
     if days == 2:
-        return _second_business_day(start)
+        return after_business_days(start, 2)
     last = start + timedelta(days=days)
     return next_business_day(last) if extend else last
 
 
-def _second_business_day(start: date) -> date:
-    first = next_business_day(start + timedelta(days=1))
-    return next_business_day(first + timedelta(days=1))
+def after_business_days(start: date, days: int) -> date:
+    """The last of so many business days, the first day excluded; the start itself for none."""
+    for _ in range(days):
+        start = next_business_day(start + timedelta(days=1))
+    return start
+
+
+def before_business_days(end: date, days: int) -> date:
+    """The day so many business days before one; `after_business_days` leads back from it to a business day."""
+    for _ in range(days):
+        end -= timedelta(days=1)
+        while not is_business_day(end):
+            end -= timedelta(days=1)
+    return end
+
+
+def after_months(start: date, months: int) -> date:
+    """The same day of the month so many months later (GCL § 30), or the last of that month; back for less than 0."""
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    return date(year, month + 1, min(start.day, calendar.monthrange(year, month + 1)[1]))
 
 
 # ---- how times are written
