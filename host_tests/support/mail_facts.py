@@ -120,6 +120,8 @@ CROSSING_US = at("06-10 15:42")
 def storm_tips(count: int = 63) -> list[int]:
     """Instants of tips around a storm whose 50th tip falls at CROSSING_US."""
     gaps_s = [420 - 330 * min(n, 2 * 30 - n, 25) // 25 if n < 60 else 300 for n in range(max(count, 50))]
+    for n in range(50, len(gaps_s) - 1, 2):  # uneven, as rain is and what seeps through a clogged funnel is not
+        gaps_s[n], gaps_s[n + 1] = gaps_s[n] + 120, gaps_s[n + 1] - 120
     instants, now = [], 0
     for gap in gaps_s:
         now += gap * 1_000_000

@@ -34,6 +34,7 @@ from headwall.rules.facts import (
     InactiveSiteStorm,
     NearThreshold,
     NodeFault,
+    RainMissing,
     StormDuty,
     from_body,
 )
@@ -170,6 +171,8 @@ def _notice(look: Lookup, fact: Fact) -> Section:
     match fact:
         case GaugeSilent():
             return notice_sections.gauge_silent(look, fact)
+        case RainMissing():
+            return notice_sections.rain_missing(look, fact)
         case NearThreshold():
             return notice_sections.near_threshold(look, fact)
         case InactiveSiteStorm():

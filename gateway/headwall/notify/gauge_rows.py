@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import tzinfo
 
 from headwall.law.localtime import day_of, short
 from headwall.law.profile import StormReport
-from headwall.notify import wording
+from headwall.notify import doubt_words, wording
 from headwall.notify.content import Block, Row, row
 from headwall.notify.lookup import Lookup
-from headwall.rules.facts import Gap, StormSummary
+from headwall.rules.facts import Gap, InactiveSiteStorm, NearThreshold, StormDuty, StormSummary
 
 _LIKELY_STILL_RAINING_US = 15 * 60_000_000
 
@@ -23,30 +22,88 @@ def gauge_rows(look: Lookup, datastream: str, at_us: int) -> list[Row]:
     return [row("Gauge", look.gauge_place(datastream), kind), row("Last calibration", calibration)]
 
 
-def gap_row(gaps: Sequence[Gap], start_us: int, end_us: int, zone: tzinfo) -> Row:
-    """What the gauge did not see: rain in a gap is missing from every depth above."""
-    if not gaps:
-        return row("Gaps", f"none known between {short(start_us, zone)} and {short(end_us, zone)}")
-    lines = [f"no valid data {_span(gap, zone)}" for gap in gaps]
+def gap_row(look: Lookup, fact: StormDuty | NearThreshold | InactiveSiteStorm, until_us: int, zone: tzinfo) -> Row:
+    """What is in no depth above: rain while the gauge was not judged, and tips that its board lost."""
+    start_us, tip = fact.storm.start_us, look.tip(fact.datastream, fact.storm.start_us)
+    lines = [f"{gap.reason or 'no valid data'} {_span(gap, zone)}" for gap in fact.gaps]
+    for lost in look.lost_tips(fact.datastream, start_us, until_us):
+        much = wording.counted(lost.tips, "tip") + (f" ({(tip * lost.tips).text_in} in)" if tip else "")
+        why = ", whose memory was full" if lost.overrun else ""
+        between = f"between {short(lost.start_us, zone)} and {short(lost.end_us, zone)}"
+        lines.append(f"{much} counted and lost at the board{why}, {between}")
+    if not lines:
+        return row("Gaps", f"none known between {short(start_us, zone)} and {short(until_us, zone)}")
     return Row("Gaps", (*lines, "Rain in a gap is not in these depths."))
 
 
 def _span(gap: Gap, zone: tzinfo) -> str:
     if gap.end_us is None:
-        return f"since {short(gap.start_us, zone)}, still silent"
+        return f"since {short(gap.start_us, zone)}, still {'so' if gap.reason else 'silent'}"
     length = wording.duration(gap.end_us - gap.start_us)
     return f"{short(gap.start_us, zone)} to {short(gap.end_us, zone)} ({length})"
 
 
-def storm_rows(look: Lookup, storm: StormSummary, provision: StormReport | None, zone: tzinfo) -> list[Row]:
-    """How much, from when to when, whether it goes on, how hard."""
+def storm_rows(
+    look: Lookup, datastream: str, storm: StormSummary, provision: StormReport | None, zone: tzinfo
+) -> list[Row]:
+    """How much, why that may be wrong, from when to when, whether it goes on, how hard."""
+    doubts = tuple(doubt_words.line(look, each, zone) for each in look.doubts(datastream, storm))
     return [
-        row("Depth", wording.depth(storm.depth_in, storm.depth_mm)),
+        Row("Depth", tuple(_depth_lines(storm))),
+        *_by_hand_rows(storm, zone),
+        *_part_rows(look, storm, zone),
+        *_disagreement_rows(look, storm),
+        *([Row("In doubt", doubts)] if doubts else []),
         row("From", f"{wording.full_time(storm.start_us, zone)} (first tip)"),
         row("To", f"{wording.full_time(storm.end_us, zone)} (last tip{'' if storm.ended else ' so far'})"),
         row("Still raining", still_raining(look, storm, provision, zone)),
         row("Peak 15 minutes", _peak(storm)),
     ]
+
+
+def _depth_lines(storm: StormSummary) -> list[str]:
+    """What was counted, which decides, and beside it what the bucket may have missed."""
+    counted = wording.depth(storm.depth_in, storm.depth_mm)
+    if storm.corrected_in in ("", storm.depth_in):
+        return [counted]
+    least = " or more" if storm.corrected_at_least else ""
+    corrected = wording.depth(storm.corrected_in, storm.corrected_mm)
+    return [f"{counted} counted, which decides", f"{corrected}{least} with what a bucket misses while it tips"]
+
+
+def _by_hand_rows(storm: StormSummary, zone: tzinfo) -> list[Row]:
+    lines = [
+        f"{wording.depth(each.depth_in, each.depth_mm)} of snow water, {short(each.start_us, zone)} to "
+        f"{short(each.end_us, zone)}, entered by {each.by} (entry {each.entry}); counted at its end"
+        for each in storm.by_hand
+    ]
+    return [Row("Of it by hand", tuple(lines))] if lines else []
+
+
+def _part_rows(look: Lookup, storm: StormSummary, zone: tzinfo) -> list[Row]:
+    lines = [
+        f"{wording.depth(each.depth_in, each.depth_mm)} {each.role} “{look.gauge_place(each.datastream)}”, "
+        f"{short(each.first_us, zone)} to {short(each.last_us, zone)}"
+        for each in storm.parts
+    ]
+    return [Row("Gauge by gauge", (*lines, "The backup counts where the primary did not speak."))] if lines else []
+
+
+def _disagreement_rows(look: Lookup, storm: StormSummary) -> list[Row]:
+    lines = [
+        f"{wording.depth(each.primary_in, each.primary_mm)} at “{look.gauge_place(each.primary)}”, "
+        f"{wording.depth(each.backup_in, each.backup_mm)} at “{look.gauge_place(each.backup)}”"
+        for each in storm.disagreement
+    ]
+    open_ = "In the time in which both spoke. Which of them is right is your call."
+    return [Row("Gauges disagree", (*lines, open_))] if lines else []
+
+
+def doubt_lead(look: Lookup, datastream: str, storm: StormSummary) -> list[str]:
+    """The same in a sentence, for the lead."""
+    said = doubt_words.in_short(look.doubts(datastream, storm))
+    disagree = "Two gauges disagree about this storm (see What fell)." if storm.disagreement else ""
+    return [text for text in (said, disagree) if text]
 
 
 def still_raining(look: Lookup, storm: StormSummary, provision: StormReport | None, zone: tzinfo) -> str:

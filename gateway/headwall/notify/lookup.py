@@ -9,6 +9,7 @@ from datetime import date, tzinfo
 
 import sqlalchemy as sa
 
+from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.localtime import day_of
 from headwall.law.profile import Profile, Provision, StormReport
 from headwall.ledger import schema
@@ -16,8 +17,10 @@ from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Person
-from headwall.rules.facts import Fact, HistoricalSummary, NodeFault
+from headwall.rules.facts import Fact, HistoricalSummary, NodeFault, StormSummary
+from headwall.rules.lost_tips import LostTips, lost_between
 from headwall.rules.rain import valid_between
+from headwall.rules.rain_doubts import of_storm
 from headwall.rules.tell import accepted
 from headwall.units import Depth, parse_depth
 
@@ -90,6 +93,21 @@ class Lookup:
         with self.ledger.read() as conn:
             found = valid_between(conn, datastream, start_us, end_us, _EVERYTHING)
         return [(reading.time_us, reading.tips) for reading in found if reading.tips]
+
+    def doubts(self, datastream: str, storm: StormSummary) -> list[Suspicion]:
+        """Why a storm's depth may be wrong: of each gauge that gave a part of it."""
+        parts = [(part.datastream, part.first_us, part.last_us) for part in storm.parts]
+        with self.ledger.read() as conn:
+            return [
+                doubt
+                for name, start_us, end_us in parts or [(datastream, storm.start_us, storm.end_us)]
+                for doubt in of_storm(conn, self.registry, name, start_us, end_us)
+            ]
+
+    def lost_tips(self, datastream: str, start_us: int, end_us: int) -> list[LostTips]:
+        """Tips that its board counted between two instants and that never came."""
+        with self.ledger.read() as conn:
+            return lost_between(conn, datastream, start_us, end_us)
 
     def last_calibration(self, datastream: str, at_us: int) -> str | None:
         """The newest calibration on or before the instant's local day, in a line, wherever it is on record."""

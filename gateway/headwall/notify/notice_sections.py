@@ -5,7 +5,7 @@ board, what an import would have asked for. They say what was seen and leave the
 from __future__ import annotations
 
 from headwall.law.localtime import day_of, short
-from headwall.notify import gauge_rows, wording
+from headwall.notify import doubt_words, gauge_rows, wording
 from headwall.notify.content import Block, Row, Section, row
 from headwall.notify.lookup import Lookup
 from headwall.rules.facts import (
@@ -14,6 +14,7 @@ from headwall.rules.facts import (
     InactiveSiteStorm,
     NearThreshold,
     NodeFault,
+    RainMissing,
     StormSummary,
 )
 
@@ -21,16 +22,23 @@ _ROLES = (("trained_contractor", "Trained contractor"), ("developer", "Developer
 
 
 def near_threshold(look: Lookup, fact: NearThreshold) -> Section:
-    """A storm that ended just below the depth: the officer's call."""
+    """A storm that ended just below the depth, or reached it by its corrected depth alone: the officer's call."""
     zone, storm = look.zone(fact.municipality), fact.storm
     measured, asked = wording.inches(storm.depth_in), wording.inches(fact.threshold_in)
+    counted = f"A storm ended at {measured} at the gauge; the code asks about {asked}."
+    if fact.by_correction:
+        corrected = wording.inches(storm.corrected_in)
+        counted += f" With what the bucket misses while it tips, it comes to {corrected}."
+    else:
+        counted += " Tipping buckets miss some rain."
     return Section(
         heading=f"{look.site_name(fact.site)}: {measured}, near threshold, your call",
         tone="notice",
         lead=(
             *gauge_rows.commissioning_lead(look, fact.datastream),
-            f"A storm ended at {measured} at the gauge; the code asks about {asked}. Tipping buckets miss some rain, "
-            "wind takes more, and the gauge is not the site. Whether this was a qualifying storm is your call.",
+            f"{counted} Wind takes more, and the gauge is not the site. Whether this was a qualifying storm is your "
+            "call.",
+            *gauge_rows.doubt_lead(look, fact.datastream, storm),
         ),
         steps=(
             f"If you count it as {asked} or more, ask for the inspection report as after any other qualifying storm.",
@@ -58,6 +66,7 @@ def inactive_site(look: Lookup, fact: InactiveSiteStorm) -> Section:
             f"A qualifying depth was reached on {short(fact.crossing_us, zone)}, but the registry has the site as "
             f"{status} at that time, so no duty was opened. If work was going on there, the registry is wrong and "
             "a report may be owed: your call.",
+            *gauge_rows.doubt_lead(look, fact.datastream, fact.storm),
         ),
         steps=(
             f"Check the site's status for {short(fact.crossing_us, zone)}.",
@@ -108,6 +117,40 @@ def gauge_silent(look: Lookup, fact: GaugeSilent) -> Section:
             *(_site_block(look, site, fact.noticed_us) for site in fact.sites),
             gauge_rows.doubt_block(look, fact.datastream, fact.municipality),
             _reference(look, f"gauge silent, {fact.datastream}, {short(fact.noticed_us, zone)}"),
+        ),
+    )
+
+
+def rain_missing(look: Lookup, fact: RainMissing) -> Section:
+    """A gauge without rain where others saw some, or where a stage rose."""
+    zone = look.zone(fact.municipality)
+    seen = [doubt_words.line(look, each, zone) for each in fact.doubts]
+    sites = wording.listed([look.site_name(site) for site in fact.sites])
+    return Section(
+        heading=f"Rain gauge shows no rain: {look.gauge_place(fact.datastream)}",
+        tone="notice",
+        lead=(
+            *gauge_rows.commissioning_lead(look, fact.datastream),
+            *seen,
+            "The gauge may be blocked, or off level. Headwall cannot rule out a qualifying storm, check by hand. Sites "
+            f"that rely on this gauge: {sites}.",
+        ),
+        steps=(
+            "Ask at the sites whether it rained and how much, or read another gauge.",
+            "If the depth may have been reached, ask for the inspection report.",
+            "See that funnel and bucket are looked at (the gauge's installer is named below).",
+        ),
+        blocks=(
+            Block(
+                "The gauge",
+                (
+                    row("Noticed", wording.full_time(fact.noticed_us, zone)),
+                    *gauge_rows.gauge_rows(look, fact.datastream, fact.noticed_us),
+                ),
+            ),
+            *(_site_block(look, site, fact.noticed_us) for site in fact.sites),
+            gauge_rows.doubt_block(look, fact.datastream, fact.municipality),
+            _reference(look, f"rain missing, {fact.datastream}, {short(fact.noticed_us, zone)}"),
         ),
     )
 
@@ -167,9 +210,9 @@ def _storm_block(look: Lookup, fact: NearThreshold | InactiveSiteStorm, storm: S
     return Block(
         "What fell",
         (
-            *gauge_rows.storm_rows(look, storm, provision, zone),
+            *gauge_rows.storm_rows(look, fact.datastream, storm, provision, zone),
             *gauge_rows.gauge_rows(look, fact.datastream, at_us),
-            gauge_rows.gap_row(fact.gaps, storm.start_us, storm.end_us, zone),
+            gauge_rows.gap_row(look, fact, storm.end_us, zone),
         ),
     )
 

@@ -27,6 +27,7 @@ _GONE = {
     "site": "the site was not active, or had another gauge, when the depth was reached",
     "merged": "its storm turned out to be one with an earlier storm",
 }
+_CAME_LATE = "This corrects an earlier mail, since data came late."
 _CLOSE = "Close the duty when the report has come in (below). It stays open until a named person does."
 
 
@@ -149,7 +150,8 @@ class StormSection:
                 f"the gauge's data came late, the clock has been running for "
                 f"{wording.duration(one.learned_us - one.crossing_us)}."
             )
-        return [*lines, self._what_happened(), *self._closed_lead()]
+        doubt = gauge_rows.doubt_lead(self._look, one.datastream, one.storm)
+        return [*lines, self._what_happened(), *doubt, *self._closed_lead()]
 
     def _zone_name(self) -> str:
         return short(self._one.due_us, self._zone).rpartition(" ")[2]
@@ -175,14 +177,13 @@ class StormSection:
         one = self._one
         why = _GONE.get(one.trigger_gone, one.trigger_gone)
         into = f" (now duty {one.merged_into})" if one.merged_into is not None else ""
-        return [
-            f"Late data changed this: {why}{into}. The duty stays open until a named person closes it: your decision."
-        ]
+        what = wording.first_upper(one.because) or "Late data"
+        return [f"{what} changed this: {why}{into}. The duty stays open until a named person closes it: your decision."]
 
     def _correction_lead(self) -> list[str]:
         one = self._one
         assert one.previous_due_us is not None
-        lines = ["This corrects an earlier mail, since data came late."]
+        lines = [f"This corrects an earlier mail, because of a {one.because}." if one.because else _CAME_LATE]
         if one.previous_due_us != one.due_us:
             lines.append(f"Due: was {wording.full_time(one.previous_due_us, self._zone)}; now {self.due()}.")
         if one.previous_depth_in is not None:
@@ -289,14 +290,14 @@ class StormSection:
         one, look, zone = self._one, self._look, self._zone
         until_us = one.storm.end_us if one.storm.ended else look.now_us
         rows = [
-            *gauge_rows.storm_rows(look, one.storm, self._provision, zone),
+            *gauge_rows.storm_rows(look, one.datastream, one.storm, self._provision, zone),
             row(
                 "Depth reached",
                 f"{self._trigger_text()} on {wording.full_time(one.crossing_us, zone)}",
                 f"by {_FIRED.get(one.fired_by, one.fired_by)}",
             ),
             *gauge_rows.gauge_rows(look, one.datastream, one.crossing_us),
-            gauge_rows.gap_row(one.gaps, one.storm.start_us, until_us, zone),
+            gauge_rows.gap_row(look, one, until_us, zone),
         ]
         if not pictured:
             rows.append(row("Hyetograph", f"{self._page}/duties/{one.duty}"))

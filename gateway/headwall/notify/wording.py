@@ -38,6 +38,12 @@ def depth(depth_in: str, depth_mm: str) -> str:
     return f"{inches(depth_in)} ({millimetres(depth_mm)})"
 
 
+def depth_of_mm(mm: float) -> str:
+    """A depth that is only known in millimetres."""
+    value = Decimal(str(mm))
+    return depth(str(value / _MM_PER_IN), str(value))
+
+
 def rate(mm_h: float) -> str:
     """An intensity, e.g. "1.24 in/h (31.5 mm/h)"."""
     value = Decimal(str(mm_h))

@@ -27,6 +27,7 @@ from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.lost_tips import LostTipsRule
 from headwall.rules.node_faults import NodeFaultRule, Report
 from headwall.rules.rain import RainReading, valid
+from headwall.rules.rain_missing import RainMissingRule
 from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
 from headwall.rules.storm import StormReportRule
 from headwall.settings import RulesSettings
@@ -67,6 +68,7 @@ class RuleEngine:
         self._rules: list[Rule] = [
             GaugeSilentRule(registry, silent, clock.now_us()),  # before the storms, whose gaps it makes known
             StormReportRule(registry, profiles, silent, historical_us, self.report_fault),
+            RainMissingRule(registry),
             LostTipsRule(ledger, self._faults),  # whose reports the last one tells
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,

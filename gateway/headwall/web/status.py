@@ -407,6 +407,8 @@ def notice_text(body: dict[str, Any]) -> str:
         case "gauge_silent":
             limit = body.get("limit_min")
             return f"no valid data for {limit} minutes: cannot rule out a qualifying storm, check by hand"
+        case "rain_missing":
+            return "no rain while another gauge has some or the stage rises: it may be blocked, check by hand"
         case "near_threshold":
             measured, asked = _short_in(body["storm"]["depth_in"]), _short_in(body["threshold_in"])
             return f"{measured} where the code asks about {asked}: near threshold, your call"
