@@ -16,6 +16,11 @@ TANK = "septic-12"
 SITE = "brook-lane-12"
 #: depths below the outlet invert in inches: floor 48, baffle 16
 _MORE = """
+[[municipalities]]
+id = "hillburn"
+name = "Village of Hillburn"
+profile = "hillburn"
+
 [[nodes]]
 id = "septic-12"
 mac = "240ac400001c"
@@ -49,7 +54,7 @@ id = "brook-lane-12"
 kind = "septic"
 name = "12 Brook Lane"
 place = "12 Brook Lane"
-municipality = "elmsford"
+municipality = "hillburn"
 status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
 sensors = [
   { datastream = "septic-12/sludge.level", of = "sludge", from = 2020-01-01 },
@@ -68,7 +73,7 @@ id = "basin-3"
 kind = "basin"
 name = "Basin 3"
 place = "behind the yard"
-municipality = "elmsford"
+municipality = "hillburn"
 status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
 sensors = [{ datastream = "basin-3/bed.distance", of = "sediment", from = 2020-01-01 }]
 levels = [{ of = "sediment", method = "range_down", zero = "3 m", from = 2020-01-01 }]
@@ -82,11 +87,15 @@ from = 2020-01-01
 IN = 0.0254
 
 
-def septic_registry(folder: Path, change: tuple[str, str] = ("", "")) -> Registry:
-    """Written to `folder / "registry.toml"`, with a text in it replaced."""
+def septic_registry(folder: Path, *changes: tuple[str, str]) -> Registry:
+    """Written to `folder / "registry.toml"`, with texts in it replaced."""
     make_registry(folder)
     path = folder / "registry.toml"
-    path.write_text(path.read_text("utf-8") + _MORE.replace(*change), "utf-8")
+    text = path.read_text("utf-8") + _MORE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, "utf-8")
     return load_registry(path)
 
 

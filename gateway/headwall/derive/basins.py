@@ -1,0 +1,63 @@
+"""A sediment basin by its sensor and by surveys: how much of its design capacity is gone, by volume and by depth.
+
+Codes speak of design capacity without saying which of the two: volume first, depth beside it. The share at which
+sediment must go is the code's and stands in a profile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import sqlalchemy as sa
+
+from headwall.derive.heights import heights
+from headwall.hydrology.derived import Derived
+from headwall.hydrology.sediment import depth_lost_percent, volume_lost_percent
+from headwall.ledger.entries import SedimentSurvey, standing
+from headwall.registry import Registry
+from headwall.registry.measures import Basin
+from headwall.registry.spans import in_force
+from headwall.units import parse_quantity
+
+
+class Filled(NamedTuple):
+    """A basin at an instant.
+
+    Attributes:
+        by: who surveyed it; "" for a sensor.
+        depth: of the sediment above the floor, in m.
+        volume_percent, depth_percent: of the design capacity, lost.
+        flag: QARTOD flag of the reading; 1 for a survey.
+    """
+
+    time_us: int
+    by: str
+    depth: Derived
+    volume_percent: Derived
+    depth_percent: Derived
+    flag: int
+
+
+def filled(conn: sa.Connection, registry: Registry, site: str, start_us: int, end_us: int) -> list[Filled]:
+    """What sensor and surveys say with start_us <= time < end_us, in order of time."""
+    found = [
+        _filled(registry, site, each.time_us, "", each.derived, each.flag)
+        for each in heights(conn, registry, site, "sediment", start_us, end_us)
+    ]
+    for entry in standing(conn, SedimentSurvey, site, from_us=start_us, until_us=end_us - 1):
+        depth = Derived(float(parse_quantity(entry.body.depth, "m")))
+        found.append(_filled(registry, site, entry.done_us, entry.by, depth, 1))
+    return sorted(found, key=lambda each: each.time_us)
+
+
+def _filled(registry: Registry, site: str, time_us: int, by: str, depth: Derived, flag: int) -> Filled:
+    basin = next(in_force(registry.measures(site).basins, time_us), None)
+    volume, share = (depth, depth) if depth.value is None else _lost(basin, depth.value)
+    return Filled(time_us, by, depth, volume, share, flag)
+
+
+def _lost(basin: Basin | None, depth_m: float) -> tuple[Derived, Derived]:
+    if basin is None:
+        return Derived(None, "not_set_up"), Derived(None, "not_set_up")
+    volume = volume_lost_percent(basin.table, depth_m, basin.design_volume)
+    return volume, depth_lost_percent(depth_m, basin.design_depth)
