@@ -49,12 +49,16 @@ def samples_of(
     """
     node, _, stream = datastream.partition("/")
     rows = _rows(conn, node, stream, start_us, end_us, through)
-    windows = maintenance_windows(conn, node)
+    windows = [window for window in maintenance_windows(conn, node) if window[1] > start_us and window[0] < end_us]
     edits = edits_of(conn, node, stream, start_us=start_us, end_us=end_us)
     if windows or edits:
         return [_sample(row, windows, edits) for row in rows]
-    return [Sample(t, v, q, "", *who) if _sound(v, q, bad) else _sample((t, v, n, q, bad, *who), (), ())
-            for t, v, n, q, bad, *who in rows]  # fmt: skip
+    return [
+        Sample(t, v, q, "", jid, seq, by)
+        if v is not None and bad is None and q != FAIL
+        else _sample((t, v, n, q, bad, jid, seq, by), (), ())
+        for t, v, n, q, bad, jid, seq, by in rows
+    ]
 
 
 def newest_at(conn: sa.Connection, datastream: str, at_us: int, within_us: int) -> Sample | None:
@@ -87,13 +91,9 @@ def _rows(
     anchored = anchored.where(_X.node == node, _X.stream == stream, _X.time_us >= start_us, _X.time_us < end_us)
     if through is not None:
         own, anchored = own.where(_R.pos <= through), anchored.where(_X.pos <= through)
-    found = [*map(tuple, conn.execute(own)), *map(tuple, conn.execute(anchored))]
-    found.sort(key=lambda row: (row[0], row[5], row[6]))
-    return found
-
-
-def _sound(value: float | None, quality: int, quarantine: str | None) -> bool:
-    return value is not None and quarantine is None and quality != FAIL
+    found = conn.execute(own.order_by(_R.time_us, _R.jid, _R.seq)).all()
+    late = conn.execute(anchored).all()
+    return sorted([*found, *late], key=lambda row: (row[0], row[5], row[6])) if late else found
 
 
 def _sample(row: Sequence[Any], windows: Sequence[tuple[int, int]], edits: Sequence[QualityEdit]) -> Sample:

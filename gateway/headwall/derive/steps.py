@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Protocol
 
 from headwall.clock import from_us
@@ -35,14 +36,13 @@ class Beside:
 
     def nearest(self, at_us: int) -> tuple[int, float] | None:
         """(time, value) of the nearest sample within NEAREST_US; the earlier of two equally near ones."""
-        n = bisect_left(self._times, at_us)
-        best = None
-        for each in (n - 1, n):
-            if 0 <= each < len(self._times):
-                away = abs(self._times[each] - at_us)
-                if away <= NEAREST_US and (best is None or away < best[0]):
-                    best = (away, each)
-        return None if best is None else (self._times[best[1]], self._values[best[1]])
+        times = self._times
+        n = bisect_left(times, at_us)
+        if n == len(times) or (n and at_us - times[n - 1] <= times[n] - at_us):
+            n -= 1
+        if n < 0 or not -NEAREST_US <= times[n] - at_us <= NEAREST_US:
+            return None
+        return times[n], self._values[n]
 
 
 class Step(Protocol):
@@ -118,7 +118,7 @@ class RangeCompensated:
         true_m_s = None if near is None else self._speed(near[1])
         return UNCOMPENSATED if true_m_s is None else Derived(sound.range_m(value, self._assumed_m_s, true_m_s))
 
-    @property
+    @cached_property
     def _assumed_m_s(self) -> float:
         level = self.level
         return (

@@ -12,6 +12,7 @@ up to a head of a third of its length.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import radians, sqrt, tan
 from typing import Final
 
@@ -50,10 +51,10 @@ def v_notch_m3_s(head_m: float, angle_deg: float, tailwater_m: float | None = No
     if tailwater_m is not None and tailwater_m > -_CLEARANCE_M:
         return Derived(None, "submerged")
 
+    factor, kh = _notch(angle_deg)
+
     def flow(head: float) -> float:
-        ce, kh = _polynomial(_CE, angle_deg), _polynomial(_KH_FT, angle_deg)
-        cfs = 8 / 15 * sqrt(2 * _G_FT_S2) * ce * tan(radians(angle_deg) / 2) * (head / FT_M + kh) ** 2.5
-        return float(cfs * CFS_M3_S)
+        return float(factor * (head / FT_M + kh) ** 2.5)
 
     return _within(flow, head_m, V_NOTCH_HIGHEST_HEAD_M)
 
@@ -66,6 +67,13 @@ def rectangular_m3_s(head_m: float, length_m: float, *, contracted: bool, tailwa
 def cipolletti_m3_s(head_m: float, length_m: float, tailwater_m: float | None = None) -> Derived:
     """Trapezoid with sides of 1 to 4: Q = 3.367 L h^1.5 (ft, cfs); `length_m` is that of the crest."""
     return _straight(_CIPOLLETTI, head_m, length_m, 0.0, tailwater_m)
+
+
+@lru_cache(maxsize=256)
+def _notch(angle_deg: float) -> tuple[float, float]:
+    """What stays the same of a notch: flow in m³/s of an effective head of 1 ft, and kh in ft."""
+    ce, kh = _polynomial(_CE, angle_deg), _polynomial(_KH_FT, angle_deg)
+    return 8 / 15 * sqrt(2 * _G_FT_S2) * ce * tan(radians(angle_deg) / 2) * CFS_M3_S, kh
 
 
 def _straight(
