@@ -88,19 +88,29 @@ def test_a_withdrawn_entry_stands_no_more_and_stays_on_record(desk: Desk) -> Non
     assert records(desk) == [("entry", "Ruth Adler"), ("entry", "Olive Officer")]
 
 
+TEST = ("record", "sewer-test", "Lot 7 main", "--method", "infiltration", "--pipe", "8x1320", "--hours", "24")
+ENGINEER = ("--certified-by", "P. Engineer")
+
+
 @pytest.mark.parametrize(
     ("leaked", "says", "passed"), [("200 gal", "passed", True), ("200.01 gal", "not passed", False)]
 )
 def test_a_sewer_test_is_computed_and_kept_whether_it_passed_or_not(
     desk: Desk, leaked: str, says: str, passed: bool
 ) -> None:
-    """8 in over a quarter mile for a day: 2 inch-mile-days, of which the code allows 100 gallons each."""
-    test = ("record", "sewer-test", "Lot 7 main", "--method", "infiltration", "--pipe", "8x1320", "--hours", "24")
-    told = desk.run(*test, "--leaked", leaked, "--allowance", "100", "--certified-by", "P. Engineer", *BY)
+    """8 in over a quarter mile for a day: 2 inch-mile-days, of which Hillburn allows 100 gallons each."""
+    told = desk.run(*TEST, "--leaked", leaked, *ENGINEER, *BY)
     assert f"200 gal allowed, {'not ' if passed else ''}exceeded: {says}" in told
     (kept,) = stands(desk, SewerTest)
     assert isinstance(kept, SewerTest)
-    assert (kept.allowed_gal, kept.passed, kept.certified_by) == ("200", passed, "P. Engineer")
+    assert (kept.allowance, kept.allowed_gal, kept.passed, kept.certified_by) == ("100", "200", passed, "P. Engineer")
+
+
+def test_the_allowance_of_a_sewer_test_is_the_codes_or_given(desk: Desk) -> None:
+    assert "100 gal allowed" in desk.run(*TEST, "--leaked", "90 gal", "--allowance", "50", *ENGINEER, *BY)
+    septic_registry(desk.folder, ('profile = "hillburn"', 'profile = "elmsford"'))
+    with pytest.raises(InputError, match="--allowance is needed: the codes of the registry name no amounts"):
+        desk.run(*TEST, "--leaked", "90 gal", *ENGINEER, *BY)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -46,3 +48,9 @@ def read_json_object(file: Path, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"{file} must hold one JSON object: {what}")
     return found
+
+
+def wrapped(head: str, text: str) -> str:
+    """Text beside its head, in lines that fit the terminal."""
+    columns = min(max(get_terminal_size().columns, 80), 120)
+    return fill(text, columns, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Annotated
 
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us, wrapped
 from headwall.cli.opened import Opened, opened, parse_time
 from headwall.derive.explanation import FLAG_TEXT, Explanation, explain
 from headwall.law import localtime
@@ -45,17 +43,11 @@ def _lines(found: Explanation, at: Opened) -> Iterator[str]:
     for layer in found.layers:
         value = layer.derived.value
         si = f"{value:.6g} {layer.unit}" if value is not None else shown_derived(layer.derived, layer.unit)
-        yield _wrapped(f"  {layer.step:{width}}  {si:16}  ", layer.source)
+        yield wrapped(f"  {layer.step:{width}}  {si:16}  ", layer.source)
     why = f" ({found.flag_why})" if found.flag_why else ""
-    yield _wrapped(f"  {'quality':{width}}  ", f"{FLAG_TEXT[found.flag]}{why}")
+    yield wrapped(f"  {'quality':{width}}  ", f"{FLAG_TEXT[found.flag]}{why}")
     for remark in found.remarks:
-        yield _wrapped(f"  {'':{width}}  ", remark)
-
-
-def _wrapped(head: str, text: str) -> str:
-    """Text beside its head, in lines that fit the terminal."""
-    columns = min(max(get_terminal_size().columns, 80), 120)
-    return fill(text, columns, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False)
+        yield wrapped(f"  {'':{width}}  ", remark)
 
 
 def _body(found: Explanation) -> dict[str, object]:

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
+from headwall.derive.explanation import FLAG_TEXT
 from headwall.derive.quality import Judged, judged
 from headwall.errors import InputError
 from headwall.hydrology import qartod
@@ -25,13 +26,6 @@ from headwall.wire.contract import UNIT_OF
 Stream = Annotated[str, typer.Argument(metavar="DATASTREAM", help="NODE/STREAM")]
 From = Annotated[str, typer.Argument(metavar="FROM", help="first instant: 2026-06-10 15:42, local time")]
 To = Annotated[str, typer.Argument(metavar="TO", help="end, which is no more part of it")]
-FLAG_NAMES = {
-    qartod.PASS: "pass",
-    qartod.NOT_EVALUATED: "not evaluated",
-    qartod.SUSPECT: "suspect",
-    qartod.FAIL: "fail",
-    qartod.MISSING: "missing",
-}
 
 
 def register(app: typer.Typer) -> None:
@@ -150,7 +144,7 @@ def _worth_showing(each: Judged) -> bool:
 
 def _summary(found: list[Judged], left_out: int) -> Iterator[str]:
     counts = Counter(each.flag for each in found)
-    by_flag = ", ".join(f"{counts[flag]} {FLAG_NAMES[flag]}" for flag in FLAG_NAMES if counts[flag])
+    by_flag = ", ".join(f"{counts[flag]} {FLAG_TEXT[flag]}" for flag in FLAG_TEXT if counts[flag])
     yield f"{len(found)} readings" + (f": {by_flag}." if found else ".")
     if left_out:
         yield f"{left_out} more are quarantined or of a maintenance window, and not judged."
@@ -163,9 +157,9 @@ def _readings(found: Iterable[Judged], datastream: str, at: Opened) -> Table:
         reading, verdict = each.reading, each.verdict
         value = f"{reading.value:.6g}" if reading.value is not None else (reading.null_reason or "null")
         tests = ", ".join(name.replace("_", " ") for name in verdict.reasons)
-        told = FLAG_NAMES[verdict.flag] + (f": {tests}" if tests else "")
+        told = FLAG_TEXT[verdict.flag] + (f": {tests}" if tests else "")
         word = "" if each.edit is None else f"{each.edit.by}: {each.edit.reason}"
-        table.add_row(_second(reading.time_us or 0, at), value, FLAG_NAMES[each.flag], told, word)
+        table.add_row(_second(reading.time_us or 0, at), value, FLAG_TEXT[each.flag], told, word)
     return table
 
 
@@ -189,7 +183,7 @@ def _as_json(each: Judged) -> dict[str, Any]:
 def _edits(found: Iterable[QualityEdit], at: Opened) -> Table:
     table = Table("ID", "Datastream", "From", "To", "Flag", "By", "Reason")
     for each in found:
-        word = "none" if each.flag is None else FLAG_NAMES[each.flag]
+        word = "none" if each.flag is None else FLAG_TEXT[each.flag]
         span = (minute(each.start_us, at.zone), minute(each.end_us, at.zone))
         table.add_row(str(each.id), f"{each.node}/{each.stream}", *span, word, each.by, each.reason)
     return table

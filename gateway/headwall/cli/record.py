@@ -19,6 +19,8 @@ from headwall.errors import InputError
 from headwall.hydrology.septic import sludge_clearance_m
 from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
 from headwall.law import localtime
+from headwall.law.profile import load_profile
+from headwall.law.provisions import SewerTest as SewerTestClause
 from headwall.ledger import entries
 from headwall.registry.model import Site
 from headwall.rules import log_book
@@ -148,9 +150,11 @@ def sewer_test(
     pipes: Annotated[list[str], typer.Option("--pipe", help='inner diameter in x length ft: "8x1320"; for each run')],
     hours: Annotated[str, typer.Option("--hours", help="how long the test lasted")],
     leaked: Annotated[str, typer.Option("--leaked", help='what came in or went out: "52.5 gal"')],
-    allowance: Annotated[str, typer.Option("--allowance", help="the code's gallons per inch, mile and day: a number")],
     certified_by: Annotated[str, typer.Option("--certified-by", help="the licensed engineer")],
     by: By,
+    allowance: Annotated[
+        str | None, typer.Option("--allowance", help="gallons per inch, mile and day; default: the code's")
+    ] = None,
     when: When = None,
     note: Note = "",
     replaces: Replaces = None,
@@ -161,11 +165,12 @@ def sewer_test(
         subject = named(sewer, "SEWER")
         runs = [_pipe(text) for text in pipes]
         gallons = parse_quantity(leaked, "m3") / parse_quantity("1 gal", "m3")
+        allowed = _allowance(at, allowance)
         test = LeakageTest(
             pipes=[Pipe(Decimal(run["diameter_in"]), Decimal(run["length_ft"])) for run in runs],
             hours=_number(hours, "--hours"),
             leaked_gal=gallons,
-            allowance=_number(allowance, "--allowance"),
+            allowance=allowed,
         )
         body = entries.checked(
             entries.SewerTest,
@@ -173,7 +178,7 @@ def sewer_test(
             pipes=runs,
             hours=hours.strip(),
             leaked_gal=decimal_text(gallons),
-            allowance=allowance.strip(),
+            allowance=str(allowed),
             allowed_gal=decimal_text(test.allowed_gal),
             passed=test.passed,
             certified_by=named(certified_by, "--certified-by"),
@@ -269,7 +274,7 @@ _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
 }
 
 
-def as_data(entry: entries.Entry[entries.Body], replaced_by: int | None = None) -> dict[str, Any]:
+def as_data(entry: entries.Entry[Any], replaced_by: int | None = None) -> dict[str, Any]:
     """An entry for scripts."""
     return {
         "id": entry.id,
@@ -336,6 +341,20 @@ def _measure(text: str, base: str, option: str, *, above: int | None = None, lea
     number = re.match(r"-?[\d.]+", text.strip())
     assert number is not None  # parse_quantity took it
     return f"{number[0]} {text.strip()[number.end() :].strip()}"
+
+
+def _allowance(at: Opened, text: str | None) -> Decimal:
+    """As given, else the code's; InputError where the codes of the registry name none, or several."""
+    if text is not None:
+        return _number(text, "--allowance")
+    profiles = [load_profile(entry.profile) for entry in at.registry.municipalities]
+    found = {clause.gallons_per_inch_mile_day for profile in profiles for clause in profile.of(SewerTestClause)}
+    if len(found) != 1:
+        raise InputError(
+            f"--allowance is needed: the codes of the registry name {len(found) or 'no'} amounts; write the gallons "
+            "per inch of diameter, mile and day that hold for this sewer"
+        )
+    return Decimal(found.pop())
 
 
 def _number(text: str, option: str) -> Decimal:

@@ -44,10 +44,16 @@ def filled(conn: sa.Connection, registry: Registry, site: str, start_us: int, en
         _filled(registry, site, each.time_us, "", each.derived, each.flag)
         for each in heights(conn, registry, site, "sediment", start_us, end_us)
     ]
-    for entry in standing(conn, SedimentSurvey, site, from_us=start_us, until_us=end_us - 1):
-        depth = Derived(float(parse_quantity(entry.body.depth, "m")))
-        found.append(_filled(registry, site, entry.done_us, entry.by, depth, 1))
+    found += (each for each in surveyed(conn, registry, site, end_us - 1) if each.time_us >= start_us)
     return sorted(found, key=lambda each: each.time_us)
+
+
+def surveyed(conn: sa.Connection, registry: Registry, site: str, at_us: int) -> list[Filled]:
+    """What surveys say up to an instant, in order of time."""
+    return [
+        _filled(registry, site, entry.done_us, entry.by, Derived(float(parse_quantity(entry.body.depth, "m"))), 1)
+        for entry in standing(conn, SedimentSurvey, site, until_us=at_us)
+    ]
 
 
 def _filled(registry: Registry, site: str, time_us: int, by: str, depth: Derived, flag: int) -> Filled:
