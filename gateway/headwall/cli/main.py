@@ -41,7 +41,7 @@ COMMANDS: Final = {
     "station": Command("station", "Read a BME280 at this machine and publish it as a node."),
     "certs": Command("certs", "Certificates, access list and passwords for the broker."),
     "site": Command("site", "What stands at a site: readings and entries."),
-    "explain": Command("explain", "How a value came about: reading, calibration, correction, rating, flags."),
+    "explain": Command("explain", "How a value came about: the reading at or before a time, and every layer over it."),
     "calibration": Command("calibration", "What was measured of sensors, and when."),
     "record": Command("record", "What a person measured or did at a place."),
     "quality": Command("quality", "What tests and persons say of readings."),
