@@ -223,7 +223,7 @@ def _attach(message: EmailMessage, pictures: Sequence[Picture], message_id: str)
     assert isinstance(html, EmailMessage)
     for picture in pictures:
         html.add_related(
-            picture.png,
+            picture.draw(),
             "image",
             "png",
             cid=f"<{picture.cid}>",

@@ -5,6 +5,7 @@ A line that begins with "headwall " is a command; addresses, links and phone num
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,10 +30,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG shown inside the mail. `alt` says in words what it shows."""
+    """A PNG shown inside the mail, drawn when it is asked for. `alt` says in words what it shows."""
 
     cid: str
-    png: bytes
+    draw: Callable[[], bytes]
     alt: str
 
 

@@ -14,13 +14,14 @@ from headwall.notify.lookup import Lookup
 from headwall.officer_units import shown
 
 
-def in_short(doubts: Sequence[Suspicion]) -> str:
+def sentence(doubts: Sequence[Suspicion]) -> str:
     """The doubts of a storm in a sentence for its lead; "" where none stands out."""
-    found = [text for each in doubts if (text := _short(each))]
+    found = [text for each in doubts if (text := briefly(each))]
     return f"Doubt about this depth: {wording.listed(found)} (see What fell)." if found else ""
 
 
-def _short(doubt: Suspicion) -> str:
+def briefly(doubt: Suspicion) -> str:
+    """A doubt in a few words; "" for one that does not stand out."""
     match doubt.kind:
         case "frozen":
             cold = shown(float(doubt.evidence["temperature_c"]), "Cel")
@@ -31,7 +32,7 @@ def _short(doubt: Suspicion) -> str:
             return "the funnel may be clogged"
         case "saturated":
             return "the counter stood at its end"
-    return ""  # said in its row alone: in winter it stands beside every storm of a place without a thermometer
+    return ""  # said at length alone: in winter it stands beside every storm of a place without a thermometer
 
 
 def line(look: Lookup, doubt: Suspicion, zone: tzinfo) -> str:

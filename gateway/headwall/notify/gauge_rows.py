@@ -10,16 +10,20 @@ from headwall.notify import doubt_words, wording
 from headwall.notify.content import Block, Row, row
 from headwall.notify.lookup import Lookup
 from headwall.rules.facts import Gap, InactiveSiteStorm, NearThreshold, StormDuty, StormSummary
+from headwall.units import parse_depth
 
 _LIKELY_STILL_RAINING_US = 15 * 60_000_000
 
 
 def gauge_rows(look: Lookup, datastream: str, at_us: int) -> list[Row]:
-    """Where the gauge is, what it is, when it was last checked against a known volume."""
-    tip = look.tip(datastream, at_us)
-    kind = f"{datastream}, tipping bucket of {tip}" if tip else datastream
+    """Where the gauge is, what it is, when it was last checked against a known volume and what that did to a depth."""
+    stream, tip = look.registry.datastream(datastream, at_us), look.tip(datastream, at_us)
+    kind = f"{datastream}, tipping bucket of {parse_depth(stream.tip)}" if stream and stream.tip else datastream
     calibration = look.last_calibration(datastream, at_us) or "none on record: weigh the depth accordingly"
-    return [row("Gauge", look.gauge_place(datastream), kind), row("Last calibration", calibration)]
+    lines = [calibration]
+    if stream and stream.tip and tip and tip.depth != parse_depth(stream.tip):
+        lines.append(f"By it a tip counts as {tip.depth.text_in} in: that is in the depth.")
+    return [row("Gauge", look.gauge_place(datastream), kind), Row("Last calibration", tuple(lines))]
 
 
 def gap_row(look: Lookup, fact: StormDuty | NearThreshold | InactiveSiteStorm, until_us: int, zone: tzinfo) -> Row:
@@ -27,7 +31,7 @@ def gap_row(look: Lookup, fact: StormDuty | NearThreshold | InactiveSiteStorm, u
     start_us, tip = fact.storm.start_us, look.tip(fact.datastream, fact.storm.start_us)
     lines = [f"{gap.reason or 'no valid data'} {_span(gap, zone)}" for gap in fact.gaps]
     for lost in look.lost_tips(fact.datastream, start_us, until_us):
-        much = wording.counted(lost.tips, "tip") + (f" ({(tip * lost.tips).text_in} in)" if tip else "")
+        much = wording.counted(lost.tips, "tip") + (f" ({(tip.depth * lost.tips).text_in} in)" if tip else "")
         why = ", whose memory was full" if lost.overrun else ""
         between = f"between {short(lost.start_us, zone)} and {short(lost.end_us, zone)}"
         lines.append(f"{much} counted and lost at the board{why}, {between}")
@@ -101,7 +105,7 @@ def _disagreement_rows(look: Lookup, storm: StormSummary) -> list[Row]:
 
 def doubt_lead(look: Lookup, datastream: str, storm: StormSummary) -> list[str]:
     """The same in a sentence, for the lead."""
-    said = doubt_words.in_short(look.doubts(datastream, storm))
+    said = doubt_words.sentence(look.doubts(datastream, storm))
     disagree = "Two gauges disagree about this storm (see What fell)." if storm.disagreement else ""
     return [text for text in (said, disagree) if text]
 

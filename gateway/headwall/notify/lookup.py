@@ -9,6 +9,7 @@ from datetime import date, tzinfo
 
 import sqlalchemy as sa
 
+from headwall.derive.tip_depth import Tip, tip_at
 from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.localtime import day_of
 from headwall.law.profile import Profile, Provision, StormReport
@@ -18,11 +19,11 @@ from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Person
 from headwall.rules.facts import Fact, HistoricalSummary, NodeFault, StormSummary
+from headwall.rules.layers import gauge_layers
 from headwall.rules.lost_tips import LostTips, lost_between
 from headwall.rules.rain import valid_between
 from headwall.rules.rain_doubts import of_storm
 from headwall.rules.tell import accepted
-from headwall.units import Depth, parse_depth
 
 _EVERYTHING = 2**62  # an append position behind all there are
 
@@ -82,16 +83,18 @@ class Lookup:
     def gauge_place(self, datastream: str) -> str:
         return self.registry.place_of(datastream, self.now_us) or "place not in the registry"
 
-    def tip(self, datastream: str, at_us: int) -> Depth | None:
-        found = self.registry.datastream(datastream, at_us)
-        return parse_depth(found.tip) if found and found.tip else None
+    def tip(self, datastream: str, at_us: int) -> Tip | None:
+        """What a tip stands for at an instant, as calibrations have it; None for what is no gauge then."""
+        with self.ledger.read() as conn:
+            return tip_at(conn, self.registry, datastream, at_us)
 
     # --- ledger ---
 
     def tips(self, datastream: str, start_us: int, end_us: int) -> list[tuple[int, int]]:
         """The valid tips of a gauge between two instants, both included: (instant in µs, count)."""
         with self.ledger.read() as conn:
-            found = valid_between(conn, datastream, start_us, end_us, _EVERYTHING)
+            layers = gauge_layers(conn, self.registry, datastream)
+            found = valid_between(conn, layers, start_us, end_us, _EVERYTHING)
         return [(reading.time_us, reading.tips) for reading in found if reading.tips]
 
     def doubts(self, datastream: str, storm: StormSummary) -> list[Suspicion]:

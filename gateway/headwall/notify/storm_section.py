@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import tzinfo
+from functools import partial
 
 from headwall.law.localtime import day_of, short
 from headwall.law.profile import CONFIDENCE_TEXT, Confidence, StormReport
@@ -372,7 +373,7 @@ class StormSection:
         until_us = one.storm.end_us if one.storm.ended else max(one.storm.end_us, self._look.now_us)
         drawn = hyetograph.StormPicture(
             tips=tips,
-            tip=tip,
+            tip=tip.depth,
             trigger=trigger,
             crossing_us=one.crossing_us,
             until_us=until_us,
@@ -386,4 +387,4 @@ class StormSection:
             f"{short(one.storm.end_us, self._zone)}; the trigger line of {wording.inches(trigger.text_in)} was reached "
             f"{short(one.crossing_us, self._zone)}."
         )
-        return Picture(cid, hyetograph.draw(drawn), alt)
+        return Picture(cid, partial(hyetograph.draw, drawn), alt)

@@ -77,6 +77,7 @@ class Registry:
         self._status: dict[str, list[Span[SiteStatus]]] = {}
         self._site_people: dict[str, list[Span[SitePerson]]] = {}
         self._site_gauges: dict[str, list[Span[SiteGauge]]] = {}
+        self._gauge_places: dict[str, list[tuple[Site, Span[SiteGauge]]]] = defaultdict(list)
         self._gauge_sites: dict[str, list[tuple[Site, Span[SiteGauge]]]] = defaultdict(list)
         self._roles: list[tuple[Person, Span[PersonRole]]] = []
         self._measures: dict[str, SiteMeasures] = {}
@@ -91,8 +92,10 @@ class Registry:
             self._status[site.id] = [span_of(entry, zone) for entry in site.status]
             self._site_people[site.id] = [span_of(entry, zone) for entry in site.people]
             self._site_gauges[site.id] = [span_of(entry, zone) for entry in site.gauges]
-            for span in self._site_gauges[site.id] if site.kind == "construction" else ():
-                self._gauge_sites[span.entry.datastream].append((site, span))
+            for span in self._site_gauges[site.id]:
+                self._gauge_places[span.entry.datastream].append((site, span))
+                if site.kind == "construction":
+                    self._gauge_sites[span.entry.datastream].append((site, span))
         for person in self.people:
             self._roles += [(person, span_of(role, self._zone_for(role.municipality))) for role in person.roles]
 
@@ -190,6 +193,10 @@ class Registry:
     def sites_of_gauge(self, datastream: str, at_us: int) -> list[Site]:
         """Construction sites that have the gauge at the instant: those whose storms are judged by it."""
         return [site for site, span in self._gauge_sites.get(datastream, ()) if span.holds(at_us)]
+
+    def places_of_gauge(self, datastream: str, at_us: int) -> list[Site]:
+        """Sites of every kind that have the gauge at the instant."""
+        return [site for site, span in self._gauge_places.get(datastream, ()) if span.holds(at_us)]
 
     def sites_ever_of_gauge(self, datastream: str) -> list[Site]:
         """Construction sites that had the gauge at some time, each once."""

@@ -16,7 +16,8 @@ from headwall.hydrology.qartod import FAIL
 from headwall.hydrology.rain_doubt import Suspicion, Winter, even_tail, frozen, saturated
 from headwall.law import localtime
 from headwall.registry import Registry
-from headwall.registry.model import Datastream, DoubtLimits, Site
+from headwall.registry.model import Datastream, DoubtLimits
+from headwall.rules.layers import gauge_layers
 from headwall.rules.rain import RainReading, valid_between
 
 _MINUTE_US = 60_000_000
@@ -29,7 +30,11 @@ def of_storm(conn: sa.Connection, registry: Registry, datastream: str, start_us:
     stream = registry.datastream(datastream, start_us)
     if stream is None:
         return []
-    rain = [each for each in valid_between(conn, datastream, start_us, end_us, _EVERYTHING) if each.tips]
+    rain = [
+        each
+        for each in valid_between(conn, gauge_layers(conn, registry, datastream), start_us, end_us, _EVERYTHING)
+        if each.tips
+    ]
     return [*cold(conn, registry, datastream, _quarters(rain)), *_tail(rain, stream.doubts), *_full(rain, stream)]
 
 
@@ -52,20 +57,11 @@ def cold(conn: sa.Connection, registry: Registry, datastream: str, instants: Seq
 def thermometer(registry: Registry, datastream: str, at_us: int) -> str | None:
     """The datastream of the air temperature that counts for a gauge: of a place that has the gauge, else of a station
     of the same municipality."""  # fmt: skip
-    own = sites_with(registry, datastream, at_us)
+    own = registry.places_of_gauge(datastream, at_us)
     municipalities = {site.municipality for site in own}
     stations = [each for each in registry.sites if each.kind == "station" and each.municipality in municipalities]
     sensors = (registry.measures(site.id).sensor("air_temperature", at_us) for site in [*own, *stations])
     return next((sensor.datastream for sensor in sensors if sensor is not None), None)
-
-
-def sites_with(registry: Registry, datastream: str, at_us: int) -> list[Site]:
-    """Places of every kind that have the gauge at an instant."""
-    return [
-        site
-        for site in registry.sites
-        if any(gauge.datastream == datastream for gauge in registry.gauges_of_site(site.id, at_us))
-    ]
 
 
 def values_between(

@@ -21,7 +21,7 @@ from headwall.registry.model import Datastream, Site
 from headwall.rules.base import Step
 from headwall.rules.facts import RainMissing, to_body
 from headwall.rules.rain import RainReading, neighbour_us, valid_between
-from headwall.rules.rain_doubts import cold, sites_with, values_between
+from headwall.rules.rain_doubts import cold, values_between
 from headwall.rules.tell import tell, to_be_told, withdraw
 from headwall.units import Depth, parse_depth
 
@@ -90,7 +90,7 @@ class RainMissingRule:
         return sorted(found)
 
     def _judge_gauge(self, step: Step, name: str, stream: Datastream) -> None:
-        last_us = neighbour_us(step.conn, name, step.now_us + 1, step.through, before=True)
+        last_us = neighbour_us(step.conn, step.layers.of(step.conn, name), step.now_us + 1, step.through, before=True)
         if last_us is None or step.now_us - last_us > stream.silent_after_min * _MINUTE_US:
             return  # nothing is known of it now
         found = self._doubts(step, name, stream, last_us)
@@ -104,9 +104,9 @@ class RainMissingRule:
 
     def _doubts(self, step: Step, name: str, stream: Datastream, last_us: int) -> list[Suspicion]:
         """What speaks against a gauge that shows no rain up to its last reading; why that may be stands behind it."""
-        own = valid_between(step.conn, name, last_us - _BACK_US, last_us, step.through)
+        own = valid_between(step.conn, step.layers.of(step.conn, name), last_us - _BACK_US, last_us, step.through)
         gauge = _Shown(stream, own, last_us)
-        places = sites_with(self._registry, name, last_us)
+        places = self._registry.places_of_gauge(name, last_us)
         found = [*self._beside(step, name, gauge, places), *self._stages(step, gauge, places)]
         return [*found, *cold(step.conn, self._registry, name, [last_us])] if found else []
 
@@ -130,7 +130,8 @@ class RainMissingRule:
     def _rain_of(self, step: Step, name: str, until_us: int) -> tuple[int, Depth] | None:
         """When the rain that goes on at a gauge began, and its depth; None where there is none."""
         stream = self._registry.datastream(name, until_us)
-        readings = valid_between(step.conn, name, until_us - _BACK_US, until_us, step.through)
+        layers = step.layers.of(step.conn, name)
+        readings = valid_between(step.conn, layers, until_us - _BACK_US, until_us, step.through)
         rain = [each for each in readings if each.tips]
         if stream is None or stream.tip is None or not rain or until_us - rain[-1].time_us >= _DRY_US:
             return None
@@ -157,7 +158,7 @@ class RainMissingRule:
         self, step: Step, name: str, doubts: list[Suspicion], key: str | None, before: RainMissing | None
     ) -> None:
         """Open the notice of an episode, or let what no mail carries yet say what is seen now."""
-        sites = [site for site in sites_with(self._registry, name, step.now_us) if self._active(site, step.now_us)]
+        sites = [site for site in self._registry.places_of_gauge(name, step.now_us) if self._active(site, step.now_us)]
         facts = [
             RainMissing(municipality.id, of_it, name, doubts, step.now_us if before is None else before.noticed_us)
             for municipality in self._registry.municipalities
@@ -179,7 +180,8 @@ class RainMissingRule:
     def _close(self, step: Step, key: str, before: RainMissing) -> None:
         """The episode is over; where the gauge had rain in it after all, what no mail carries yet is taken back."""
         seen = before.doubts[0]
-        late = valid_between(step.conn, before.datastream, seen.start_us, seen.end_us, step.through)
+        layers = step.layers.of(step.conn, before.datastream)
+        late = valid_between(step.conn, layers, seen.start_us, seen.end_us, step.through)
         if any(each.tips for each in late):
             withdraw(step.conn, key)
         step.conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=step.now_us))

@@ -142,7 +142,7 @@ class _Page:
         picture = self._section(found.body).picture
         if picture is None:
             raise HTTPException(404, f"duty {number} has no readings to draw")
-        return Response(picture.png, media_type="image/png")
+        return Response(picture.draw(), media_type="image/png")
 
     def _look(self) -> Lookup:
         return Lookup(self._registry, self._profiles, self._ledger, self._clock.now_us())

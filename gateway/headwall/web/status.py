@@ -15,15 +15,18 @@ import sqlalchemy as sa
 
 from headwall.downlink.configs import ConfigView, config_views
 from headwall.downlink.updates import UpdateView, update_views
-from headwall.hydrology.storms import Rain, StormRule, fold
+from headwall.hydrology.storms import Rain, Storm, StormRule, fold
 from headwall.law import localtime
 from headwall.law.profile import Profile, StormNumbers, StormReport
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
+from headwall.notify import doubt_words
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Node
 from headwall.rules import duties as duty_book
+from headwall.rules.layers import gauge_layers
 from headwall.rules.rain import neighbour_us, valid_between
+from headwall.rules.rain_doubts import cold, of_storm
 from headwall.units import parse_depth, quanta_to_reach
 
 Health = Callable[[], dict[str, str]]
@@ -94,6 +97,7 @@ class Gauge(msgspec.Struct, frozen=True):
     storm_over: bool
     last_24h_in: str | None
     today_in: str | None
+    doubts: list[str]  # why what it shows now, or showed of its latest storm, may be wrong
 
 
 class DutyLine(msgspec.Struct, frozen=True):
@@ -302,17 +306,21 @@ class _GaugeView:
         stream: Datastream,
         now_us: int,
     ) -> None:
+        self._conn = conn
         self._registry, self._datastream, self._stream, self._now_us = registry, datastream, stream, now_us
         self._node = registry.require_node(datastream.partition("/")[0])
         self._zone: tzinfo = registry.zone_of_node(self._node)
-        self._tip = parse_depth(stream.tip or "")
+        layers = gauge_layers(conn, registry, datastream)
+        tip = layers.tips.at(now_us)
+        assert tip is not None  # a tipping bucket has one
+        self._tip = tip.depth
         self._numbers = _numbers(registry, profiles, datastream, now_us)
-        found = valid_between(conn, datastream, now_us - _SPELL_US, now_us, _EVERYTHING)
+        found = valid_between(conn, layers, now_us - _SPELL_US, now_us, _EVERYTHING)
         self._readings = [Rain(reading.time_us, reading.tips) for reading in found]
-        self._last_us = neighbour_us(conn, datastream, now_us + 1, _EVERYTHING, before=True)
+        self._last_us = neighbour_us(conn, layers, now_us + 1, _EVERYTHING, before=True)
 
     def gauge(self, *, accepted: bool) -> Gauge:
-        storm_depth, start_us, over = self._storm()
+        rule, storm = self._storm()
         return Gauge(
             datastream=self._datastream,
             place=self._node.place,
@@ -321,12 +329,21 @@ class _GaugeView:
             silent=self._silent(),
             last_valid_us=self._last_us,
             tip=self._stream.tip or "",
-            storm_in=storm_depth,
-            storm_start_us=start_us,
-            storm_over=over,
+            storm_in=(self._tip * storm.amount).text_in if storm else None,
+            storm_start_us=storm.start_us if storm else None,
+            storm_over=storm is not None and storm.ended(self._now_us, rule),
             last_24h_in=self._since(self._now_us - _DAY_US + 1),
             today_in=self._since(localtime.day_bounds(self._now_us, self._zone)[0]),
+            doubts=self._doubts(storm),
         )
+
+    def _doubts(self, storm: Storm | None) -> list[str]:
+        if self._last_us is None:
+            return []
+        found = cold(self._conn, self._registry, self._datastream, [self._last_us])
+        if storm is not None:
+            found += of_storm(self._conn, self._registry, self._datastream, storm.start_us, storm.end_us)
+        return list(dict.fromkeys(text for each in found if (text := doubt_words.briefly(each))))
 
     def _silent(self) -> bool:
         limit_us = self._stream.silent_after_min * _MINUTE_US
@@ -337,8 +354,8 @@ class _GaugeView:
         found = [reading.amount for reading in self._readings if reading.time_us >= start_us]
         return (self._tip * sum(found)).text_in if found else None
 
-    def _storm(self) -> tuple[str | None, int | None, bool]:
-        """Depth and start of the latest storm, and whether it is over."""
+    def _storm(self) -> tuple[StormRule, Storm | None]:
+        """What ends a storm, and the latest one."""
         numbers = self._numbers
         asked = parse_depth(numbers.depth) if numbers else self._tip
         rule = StormRule(
@@ -347,10 +364,7 @@ class _GaugeView:
             mit_us=numbers.mit_us if numbers else 6 * localtime.HOUR_US,
         )
         storms = fold(self._readings, rule).storms
-        if not storms:
-            return None, None, False
-        latest = storms[-1]
-        return (self._tip * latest.amount).text_in, latest.start_us, latest.ended(self._now_us, rule)
+        return rule, storms[-1] if storms else None
 
 
 def _numbers(registry: Registry, profiles: Mapping[str, Profile], datastream: str, now_us: int) -> StormNumbers | None:
