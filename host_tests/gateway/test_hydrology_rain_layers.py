@@ -9,7 +9,6 @@ from random import Random
 import pytest
 from headwall.errors import InputError
 from headwall.hydrology.gauges import (
-    Caught,
     Dry,
     Rained,
     backed_up,
@@ -164,14 +163,24 @@ def test_rain_within_a_window_leaves_out_its_start_and_says_what_was_not_seen() 
 
 def test_backup_fills_the_gaps_of_the_primary_and_nothing_else() -> None:
     primary = [(10, 1), (20, 1), (40, 1)]
-    backup = [(11, 2), (20, 2), (30, 2), (39, 2), (40, 2)]
-    assert backed_up(primary, backup, [(20, 40)]) == [
-        Caught(10, 1, "primary"),
-        Caught(20, 1, "primary"),
-        Caught(30, 2, "backup"),
-        Caught(39, 2, "backup"),
-        Caught(40, 1, "primary"),
+    backup = [(11, 2), (20, 2), (21, 2), (39, 2), (40, 2)]
+    assert backed_up([(primary, [(21, 40)]), (backup, [])]) == [
+        (0, (10, 1)),
+        (0, (20, 1)),
+        (1, (21, 2)),
+        (1, (39, 2)),
+        (0, (40, 1)),
     ]
+
+
+def test_second_backup_speaks_where_neither_of_those_before_it_does() -> None:
+    every = [(at, 1) for at in range(0, 50, 10)]
+    heard = backed_up([(every, [(10, 35)]), (every, [(20, 30)]), (every, [(0, 5)])])
+    assert heard == [(0, (0, 1)), (1, (10, 1)), (2, (20, 1)), (1, (30, 1)), (0, (40, 1))]
+
+
+def test_reading_in_a_gap_of_its_own_gauge_does_not_count() -> None:
+    assert backed_up([([(10, 1), (20, 1)], [(15, 25)]), ([], [])]) == [(0, (10, 1))]
 
 
 def test_silence_of_both_gauges_stays_a_gap() -> None:

@@ -1,7 +1,7 @@
 """The depth that one tip of a rain gauge stands for, over time: the registry's, as calibrations have set it right.
 
-The newest rain_volume calibration done by an instant counts there, until the next. One that passed leaves the registry's
-depth. After one that did not, a tip stands for as much as the sensor was left at: nominal x sum(reference) /
+The newest rain_volume calibration done by an instant counts there, until the next. One that passed leaves the
+registry's depth. After one that did not, a tip stands for as much as the sensor was left at: nominal x sum(reference) /
 sum(reading) of `as_left`, or of `as_found` where nothing was adjusted; an exact fraction. A calibration says nothing of
 another bucket: it ends where the registry gives the gauge another tip.
 """

@@ -6,13 +6,15 @@ over a gap is "at least", and gauges are compared only over time in which both h
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from headwall.units import Depth
 
 Span = tuple[int, int]
+T = TypeVar("T", bound=tuple[Any, ...])  # a reading, its time first
 
 
 class Dry(NamedTuple):
@@ -32,14 +34,6 @@ class Rained(NamedTuple):
 
     amount: int
     unknown_us: int
-
-
-class Caught(NamedTuple):
-    """A reading of the rain of two gauges as one."""
-
-    time_us: int
-    amount: int  # in quanta of the gauge that caught it
-    gauge: Literal["primary", "backup"]
 
 
 class Compared(NamedTuple):
@@ -78,17 +72,29 @@ def rain_within(rain: Iterable[tuple[int, int]], gaps: Iterable[Span], start_us:
     return Rained(amount, _length(clipped(gaps, start_us, end_us)))
 
 
-def backed_up(
-    primary: Iterable[tuple[int, int]], backup: Iterable[tuple[int, int]], primary_gaps: Iterable[Span]
-) -> list[Caught]:
-    """The primary gauge's rain, and in its gaps the backup's; in order of time.
+def backed_up(gauges: Iterable[tuple[Iterable[T], Iterable[Span]]]) -> list[tuple[int, T]]:
+    """The rain of the first gauge, in its gaps that of the next, and so on: (index of the gauge, reading), by time.
 
-    Where both are silent there is no rain and no dryness: `silent_both` gives those stretches.
+    Where all are silent there is no rain and no dryness: `silent_both` gives those stretches.
+
+    Args:
+        gauges: in order of preference: readings that begin with their time, and gaps from their start up to, not
+            including, their end. A gauge's own readings in its gaps do not count.
     """
-    gaps = merged(primary_gaps)
-    own = [Caught(time_us, amount, "primary") for time_us, amount in primary if not _inside(gaps, time_us)]
-    other = [Caught(time_us, amount, "backup") for time_us, amount in backup if _inside(gaps, time_us)]
-    return sorted(own + other)
+    found: list[tuple[int, T]] = []
+    unheard: list[Span] | None = None  # by those before; None: always
+    for n, (readings, gaps) in enumerate(gauges):
+        own = merged(gaps)
+        found += [(n, each) for each in readings if not _holds(own, each[0]) and _holds(unheard, each[0])]
+        unheard = own if unheard is None else silent_both(unheard, own)
+    return sorted(found, key=lambda each: (each[1][0], each))
+
+
+def _holds(spans: list[Span] | None, time_us: int) -> bool:
+    if spans is None:
+        return True
+    n = bisect_right(spans, time_us, key=lambda span: span[0]) - 1
+    return n >= 0 and time_us < spans[n][1]
 
 
 def silent_both(primary_gaps: Iterable[Span], backup_gaps: Iterable[Span]) -> list[Span]:

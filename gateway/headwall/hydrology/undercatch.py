@@ -34,17 +34,10 @@ class Corrected(NamedTuple):
     at_least: bool
 
 
-def corrected(
-    rain: Iterable[tuple[int, int]],
-    *,
-    interval_us: int = 0,
-    lost_us: int = LOST_US,
-    fastest_us: int = FASTEST_US,
-) -> list[Corrected]:
-    """Corrected amounts of rain in order of time, one a reading with rain.
+class Undercatch:
+    """Corrects the rain of one series, storm or whole record, reading by reading in order of time.
 
     Args:
-        rain: (time in µs, quanta); a quantum is one tip.
         interval_us: of interval totals, whose tips are spread evenly over it; 0 for tips at their instants.
         lost_us: the time in which rain is lost, each tip.
         fastest_us: the shortest interval between tips for which that is known.
@@ -52,33 +45,52 @@ def corrected(
     Raises:
         InputError: a fastest interval that is not longer than the time lost.
     """
-    if not 0 <= lost_us < fastest_us:
-        raise InputError(
-            f"tips every {fastest_us} µs lose {lost_us} µs each: the interval must be longer than the loss"
-        )
-    found: list[Corrected] = []
-    for time_us, amount, since_us in _with_intervals(rain, interval_us):
+
+    def __init__(self, *, interval_us: int = 0, lost_us: int = LOST_US, fastest_us: int = FASTEST_US) -> None:
+        if not 0 <= lost_us < fastest_us:
+            raise InputError(
+                f"tips every {fastest_us} µs lose {lost_us} µs each: the interval must be longer than the loss"
+            )
+        self._interval_us = interval_us
+        self._lost_us = lost_us
+        self._fastest_us = fastest_us
+        self._before_us: int | None = None  # the instant of rain before the latest
+        self._time_us: int | None = None
+        self._amount = 0  # at the latest instant
+        self._parts = 0
+
+    def add(self, time_us: int, amount: int) -> Corrected:
+        """Take the next rain, more than 0; what it adds. Tips of one instant count as having filled together."""
+        if time_us != self._time_us:
+            self._before_us, self._time_us, self._amount, self._parts = self._time_us, time_us, 0, 0
+        self._amount += amount
+        since_us = self._interval_us or (None if self._before_us is None else time_us - self._before_us)
+        before, fastest_of_all_us = self._parts, self._amount * self._fastest_us
         if since_us is None:
-            found.append(Corrected(time_us, amount * PARTS, False))
-            continue
-        fastest_of_all_us = amount * fastest_us
+            self._parts = self._amount * PARTS
+            return Corrected(time_us, self._parts - before, False)
         span_us = max(since_us, fastest_of_all_us)
-        parts = amount * PARTS * span_us // (span_us - amount * lost_us)
-        found.append(Corrected(time_us, parts, since_us < fastest_of_all_us))
-    return found
+        self._parts = self._amount * PARTS * span_us // (span_us - self._amount * self._lost_us)
+        return Corrected(time_us, self._parts - before, since_us < fastest_of_all_us)
 
 
-def _with_intervals(rain: Iterable[tuple[int, int]], interval_us: int) -> Iterable[tuple[int, int, int | None]]:
-    """(time, amount, time in which it fell): tips of one instant together, the first tips without a known interval."""
-    sums: dict[int, int] = {}
+def corrected(
+    rain: Iterable[tuple[int, int]],
+    *,
+    interval_us: int = 0,
+    lost_us: int = LOST_US,
+    fastest_us: int = FASTEST_US,
+) -> list[Corrected]:
+    """Corrected amounts of (time in µs, quanta) in order of time, one an instant with rain; see `Undercatch`."""
+    series = Undercatch(interval_us=interval_us, lost_us=lost_us, fastest_us=fastest_us)
+    found: list[Corrected] = []
     for time_us, amount in rain:
         if amount:
-            sums[time_us] = sums.get(time_us, 0) + amount
-    before_us: int | None = None
-    for time_us, amount in sums.items():
-        since_us = interval_us or (None if before_us is None else time_us - before_us)
-        yield time_us, amount, since_us
-        before_us = time_us
+            added = series.add(time_us, amount)
+            if found and found[-1].time_us == time_us:
+                added = Corrected(time_us, found.pop().parts + added.parts, added.at_least)
+            found.append(added)
+    return found
 
 
 def depth_of(parts: int, quantum: Depth) -> Depth:

@@ -296,13 +296,15 @@ duties = sa.Table(
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),  # newest in duty_versions
     sa.Column("due_us", _Big, nullable=False),
+    sa.Column("from_us", _Big, nullable=False),  # the time that it is about: of a storm from its first rain to its last
+    sa.Column("until_us", _Big, nullable=False),
     sa.Column("merged_into", _Big),
     sa.Column("historical", sa.Boolean, nullable=False),  # learned by import
     sa.Column("closed_by", sa.String(128)),
     sa.Column("closed_reason", sa.Text),
     sa.Column("closed_us", _Big),
     _now(),
-    sa.Index("ix_duties_site_provision", "site", "provision"),
+    sa.Index("ix_duties_site_provision_until_us", "site", "provision", "until_us"),
 )
 
 #: what was known of a duty and since when; body is a facts.StormDuty

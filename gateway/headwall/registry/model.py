@@ -111,6 +111,7 @@ class DoubtLimits(Entry):
         stage_rise: the stage of the same place has risen by so much while the gauge shows none.
         tail_tips, tail_evenness, tail_slower_min: a storm that ends in so many tips, as even as this (0 is a clock) and
             longer than this apart, is water that seeps through a clogged funnel.
+        backup_percent: a backup that caught a storm by so much more or less, and by more than two tips, disagrees.
     """
 
     liquid_c: float = Field(default=2.0, ge=-5, le=10)
@@ -122,6 +123,7 @@ class DoubtLimits(Entry):
     tail_tips: int = Field(default=10, ge=3, le=100)
     tail_evenness: float = Field(default=0.15, gt=0, lt=1)
     tail_slower_min: float = Field(default=5, gt=0)
+    backup_percent: int = Field(default=25, ge=1, le=100)
 
 
 class OffTime(Dated):

@@ -14,18 +14,10 @@ from typing import Protocol
 import sqlalchemy as sa
 import structlog
 
+from headwall.rules.layers import Layers, Stretch
 from headwall.rules.rain import RainReading
 
 log = structlog.get_logger("rules")
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A stretch of one datastream to judge again, because what counts in it has changed."""
-
-    datastream: str
-    start_us: int
-    end_us: int
 
 
 @dataclass
@@ -36,15 +28,17 @@ class Step:
         conn: the write transaction; it commits with the cursor.
         now_us: the gateway's present instant.
         through: the append position up to which the ledger is read; nothing behind it counts yet.
+        layers: what persons and the registry lay over the readings of gauges, as of now.
         rain: new valid readings of rain gauges by datastream, in append order.
         sensors: other datastreams that gave a null, or whose fault may be over.
-        again: stretches to judge again (maintenance entered for the past, a clock learned later, a failed site).
+        again: stretches to judge again (a layer that has changed, a gauge that fell silent, a failed site).
         failures: what raised, by subject; the engine keeps these for the next step and says so.
     """
 
     conn: sa.Connection
     now_us: int
     through: int
+    layers: Layers
     rain: dict[str, list[RainReading]] = field(default_factory=dict)
     sensors: set[str] = field(default_factory=set)
     again: list[Stretch] = field(default_factory=list)

@@ -53,16 +53,13 @@ def _duty(row: Any) -> Duty:
 def known(conn: sa.Connection, site: str, provision: str, datastream: str, start_us: int, end_us: int) -> list[Duty]:
     """Duties whose storm overlaps a stretch at a gauge, without those merged into another; by number."""
     query = _NEWEST.where(
-        _D.site == site, _D.provision == provision, _D.merged_into.is_(None), _D.due_us >= start_us
+        _D.site == site,
+        _D.provision == provision,
+        _D.until_us >= start_us,
+        _D.from_us <= end_us,
+        _D.merged_into.is_(None),
     ).order_by(_D.id)
-    found = (_duty(row) for row in conn.execute(query))
-    return [
-        duty
-        for duty in found
-        if duty.body.datastream == datastream
-        and duty.body.storm.start_us <= end_us
-        and start_us <= duty.body.storm.end_us
-    ]
+    return [duty for row in conn.execute(query) if (duty := _duty(row)).body.datastream == datastream]
 
 
 def listed(conn: sa.Connection, *, everything: bool = False) -> list[Duty]:
@@ -80,8 +77,12 @@ def get(conn: sa.Connection, duty: int) -> Duty:
     return _duty(row)
 
 
-def open_duty(conn: sa.Connection, fact: StormDuty, now_us: int, *, historical: bool) -> StormDuty:
-    """Store a new duty as its version 1; returns the fact with its number."""
+def open_duty(conn: sa.Connection, fact: StormDuty, now_us: int, *, historical: bool, because: str = "") -> StormDuty:
+    """Store a new duty as its version 1; returns the fact with its number.
+
+    Args:
+        because: what a person entered that made it due; "" where readings did.
+    """
     values = {
         "kind": KIND,
         "site": fact.site,
@@ -89,24 +90,34 @@ def open_duty(conn: sa.Connection, fact: StormDuty, now_us: int, *, historical: 
         "state": "open",
         "version": 1,
         "due_us": fact.due_us,
+        "from_us": fact.storm.start_us,
+        "until_us": fact.storm.end_us,
         "historical": historical,
         "at_us": now_us,
     }
     number: int = conn.execute(schema.duties.insert().values(**values).returning(_D.id)).scalar_one()
     fact = msgspec.structs.replace(fact, duty=number, version=1)
     _store_version(conn, fact, now_us)
-    log_book.append(conn, "duty_opened", log_book.HEADWALL, {**_digest(fact), "historical": historical}, now_us)
+    body = {**_digest(fact), "historical": historical, **_why(because)}
+    log_book.append(conn, "duty_opened", log_book.HEADWALL, body, now_us)
     return fact
 
 
-def add_version(conn: sa.Connection, before: StormDuty, after: StormDuty, now_us: int) -> StormDuty:
-    """Store what is now known of a duty as its next version; the log book notes a change of what is asked."""
+def add_version(
+    conn: sa.Connection, before: StormDuty, after: StormDuty, now_us: int, *, because: str = ""
+) -> StormDuty:
+    """Store what is now known of a duty as its next version.
+
+    The log book notes a change of what is asked, and every change that what a person entered made (`because`).
+    """
     after = msgspec.structs.replace(after, duty=before.duty, version=before.version + 1)
     _store_version(conn, after, now_us)
     changes = {"version": after.version, "due_us": after.due_us, "merged_into": after.merged_into}
+    changes |= {"from_us": after.storm.start_us, "until_us": after.storm.end_us}
     conn.execute(schema.duties.update().where(_D.id == after.duty).values(**changes))
-    if asks_otherwise(before, after):
-        body = {**_digest(after), "previous_due_us": before.due_us}
+    if because or asks_otherwise(before, after):
+        previous = {"previous_due_us": before.due_us, "previous_depth_in": before.storm.depth_in}
+        body = {**_digest(after), **previous, **_why(because)}
         log_book.append(conn, "duty_changed", log_book.HEADWALL, body, now_us)
     return after
 
@@ -140,6 +151,10 @@ def close_duty(
 def _store_version(conn: sa.Connection, fact: StormDuty, now_us: int) -> None:
     values = {"duty": fact.duty, "version": fact.version, "body": to_body(fact), "at_us": now_us}
     conn.execute(schema.duty_versions.insert().values(**values))
+
+
+def _why(because: str) -> dict[str, str]:
+    return {"because": because} if because else {}
 
 
 def _digest(fact: StormDuty) -> dict[str, Any]:

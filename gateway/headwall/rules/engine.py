@@ -19,11 +19,12 @@ from headwall.clock import Clock
 from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
-from headwall.ledger.reads import Reading, Windows, readings_after
+from headwall.ledger.reads import Reading, readings_after
 from headwall.pulse import Pulse
 from headwall.registry import Registry
-from headwall.rules.base import Rule, Step, Stretch
+from headwall.rules.base import Rule, Step
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
+from headwall.rules.layers import Layers, Stretch
 from headwall.rules.lost_tips import LostTipsRule
 from headwall.rules.node_faults import NodeFaultRule, Report
 from headwall.rules.rain import RainReading, valid
@@ -34,7 +35,6 @@ from headwall.settings import RulesSettings
 
 log = structlog.get_logger("rules")
 CURSOR = "rules"
-_MAINTENANCE = "rules.maintenance"
 _FAILED = "rule_failed"
 _RETRY_US = 60_000_000
 #: looked at again after so long even if nobody announced anything: another process may have written
@@ -86,8 +86,7 @@ class RuleEngine:
             if stream.quantity != "tips"
         }
         self._pos: int | None = None
-        self._windows: dict[str, Windows] = {}
-        self._windows_through = -1
+        self._layers = Layers(ledger, registry)
         self._failing: dict[str, str] = {}
         self._retry_us = 0
         self._outbox: int | None = None
@@ -157,15 +156,19 @@ class RuleEngine:
     # --- one step ---
 
     def step(self) -> int:
-        """Judge the next readings, at most a batch, and what timers and persons have brought; returns how many."""
+        """Judge the next readings, at most a batch, and what timers and persons have brought; 0 when all is judged.
+
+        What persons have entered is judged first and by itself, so that what it changes can be told apart.
+        """
         try:
             with self._ledger.begin() as conn:
                 pos = self._lock_cursor(conn)
                 if pos != self._pos:
                     self._forget()  # the first step, or another process has gone on
-                readings = readings_after(conn, pos, self._settings.batch_readings)
+                changed = self._layers.follow(conn, self._gauges.values())
+                readings = [] if changed else readings_after(conn, pos, self._settings.batch_readings)
                 through = readings[-1].pos if readings else pos
-                step = Step(conn, self._clock.now_us(), through)
+                step = Step(conn, self._clock.now_us(), through, self._layers, again=changed)
                 retried = self._gather(step, readings)
                 for rule in self._rules:
                     self._judge(rule, step)
@@ -180,7 +183,7 @@ class RuleEngine:
         if outbox != self._outbox:
             self._outbox = outbox
             self._ledger.announce()
-        return len(readings)
+        return len(readings) or len(changed)
 
     def _lock_cursor(self, conn: sa.Connection) -> int:
         """This follower's position; other engines on the same ledger wait until the step commits."""
@@ -194,20 +197,18 @@ class RuleEngine:
     def _forget(self) -> None:
         for rule in self._rules:
             rule.forget()
-        self._windows_through = -1
+        self._layers.forget()
         self._retry_us = 0
 
     def _gather(self, step: Step, readings: list[Reading]) -> set[str]:
         """Fill the step; returns the keys of failures that are tried again."""
-        self._look_at_maintenance(step)
         rain: dict[str, list[RainReading]] = defaultdict(list)
-        none: Windows = []
         for reading in readings:
             datastream = self._gauges.get((reading.node, reading.stream))
             if datastream is None:
                 self._note_sensor(step, reading)
                 continue
-            judged = valid(reading, self._windows.get(reading.node, none))
+            judged = valid(reading, self._layers.of(step.conn, datastream))
             if judged is not None:
                 rain[datastream].append(judged)
         step.rain = dict(rain)
@@ -218,26 +219,6 @@ class RuleEngine:
         over = reading.value is not None and not self._faults.stands(step.conn, reading.node, SENSOR, reading.stream)
         if datastream is not None and not over:
             step.sensors.add(datastream)
-
-    def _look_at_maintenance(self, step: Step) -> None:
-        """Know every window; one that is new to the rules makes its stretch judged again."""
-        table = schema.maintenance.c
-        newest = step.conn.execute(sa.select(sa.func.max(table.id))).scalar() or 0
-        if newest == self._windows_through:
-            return
-        judged = self._ledger.cursor(step.conn, _MAINTENANCE)
-        windows: dict[str, Windows] = defaultdict(list)
-        for number, node, start_us, end_us in step.conn.execute(
-            sa.select(table.id, table.node, table.start_us, table.end_us).order_by(table.id)
-        ):
-            windows[node].append((start_us, end_us))
-            if number > judged:
-                step.again += [
-                    Stretch(name, start_us, end_us) for (owner, _), name in self._gauges.items() if owner == node
-                ]
-        if newest != judged:
-            self._ledger.set_cursor(step.conn, _MAINTENANCE, newest)
-        self._windows, self._windows_through = dict(windows), newest
 
     def _judge(self, rule: Rule, step: Step) -> None:
         try:

@@ -1,7 +1,8 @@
 """The silent-gauge rule: no valid data for too long, by the gateway's clock, is told once a silence.
 
 Silence is not dryness: while a gauge is silent a qualifying storm cannot be ruled out. A notice closes when valid
-readings are up to date again. A backlog that fills the gap later does not make the notice untold.
+readings are up to date again. A backlog that fills the gap later does not make the notice untold. A gauge that the
+registry has as off is no fault; its silence is counted from when it is on again.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import structlog
 from headwall.ledger import schema
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Site
-from headwall.rules.base import Step, Stretch
+from headwall.rules.base import Step
 from headwall.rules.facts import GaugeSilent, to_body
+from headwall.rules.layers import Stretch
 from headwall.rules.rain import neighbour_us
 from headwall.rules.tell import accepted, tell, to_be_told
 
@@ -99,17 +101,23 @@ class GaugeSilentRule:
         stream = self._registry.datastream(name, at_us)
         return stream if stream is not None and stream.quantity == "tips" else None
 
-    def _due_us(self, step: Step, name: str, stream: Datastream) -> int:
-        """When the gauge has been silent for too long, if nothing valid comes."""
+    def _due_us(self, step: Step, name: str, stream: Datastream) -> int | None:
+        """When the gauge has been silent for too long, if nothing valid comes; None while it is off."""
+        off = self._registry.off_times(name)
+        if any(span.holds(step.now_us) for span in off):
+            return None
         since_us = self._last_valid(step, name)
         if since_us is None:
             begin_us = max(span.start_us for span in self._registry.datastream_spans(name) if span.entry is stream)
             since_us = max(begin_us, self._first_start(step))
+        on_us = (span.end_us for span in off if span.end_us is not None and span.end_us <= step.now_us)
+        since_us = max([since_us, *on_us])
         return max(since_us + stream.silent_after_min * _MINUTE_US, self._started_us + _GRACE_US)
 
     def _last_valid(self, step: Step, name: str) -> int | None:
         if name not in self._last:
-            self._last[name] = neighbour_us(step.conn, name, _FOREVER_US, step.through, before=True)
+            layers = step.layers.of(step.conn, name)
+            self._last[name] = neighbour_us(step.conn, layers, _FOREVER_US, step.through, before=True)
         return self._last[name]
 
     def _first_start(self, step: Step) -> int:
@@ -166,5 +174,5 @@ class GaugeSilentRule:
             stream = self._gauge(name, step.now_us)
             if stream is not None and name not in keys:
                 due_us = self._due_us(step, name, stream)
-                due.append(due_us if due_us > step.now_us else step.now_us + _LOOK_AGAIN_US)
+                due.append(due_us if due_us and due_us > step.now_us else step.now_us + _LOOK_AGAIN_US)
         self._next_us = min(due)

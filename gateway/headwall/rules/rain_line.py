@@ -1,19 +1,31 @@
-"""The rain of one gauge in order of time, folded into storms under one provision: what is kept between steps."""
+"""The rain of a set of gauges in order of time, folded into storms under the provisions that ask for it.
+
+What is kept between steps is what rain to come can still change, so that a reading in order costs the same however long
+the storm and the history are: the state of each fold, and the storms that are not settled. Amounts are whole numbers of
+a quantum in which the depth of every tip and of every measurement by hand can be told. Beside each fold runs one of the
+rain corrected for what buckets miss; it decides nothing but what is near the threshold.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Generic, TypeVar
 
 from headwall.hydrology.intensity import MINUTE_US, peak_amount, rate_mm_h, rounded_mm_h, spread
 from headwall.hydrology.storms import Storm, StormRule, StormState, Trigger
-from headwall.law.profile import StormNumbers, StormReport
-from headwall.rules.facts import Gap, StormSummary
-from headwall.rules.rain import RainReading
+from headwall.hydrology.undercatch import PARTS, Undercatch, depth_of
+from headwall.law.profile import StormNumbers
+from headwall.ledger.entries import Entry, SnowWater
+from headwall.rules.facts import Disagreement, Gap, GaugePart, HandRain, StormSummary
+from headwall.rules.layers import snow_depth
+from headwall.rules.rain_heard import Fall, Heard
 from headwall.units import Depth, parse_depth, quanta_to_reach
 
 _PEAK_US = 15 * MINUTE_US
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -23,7 +35,10 @@ class Numbers:
     start_us: int
     end_us: int | None
     values: StormNumbers
-    rule: StormRule  # its depth is set for a gauge's tip when a spell begins
+    rule: StormRule  # its depth is set for the quantum of a line
+
+    def hold(self, storm_start_us: int) -> bool:
+        return self.start_us <= storm_start_us and (self.end_us is None or storm_start_us < self.end_us)
 
 
 class Peak:
@@ -38,11 +53,11 @@ class Peak:
         self._seen = 0
         self._amount: Fraction | None = None
 
-    def add(self, time_us: int, tips: int) -> None:
-        self._rain.append((time_us, tips))
+    def add(self, time_us: int, amount: int) -> None:
+        self._rain.append((time_us, amount))
 
     def amount(self) -> Fraction | None:
-        """In tips; None for a storm shorter than 15 minutes."""
+        """In quanta; None for a storm shorter than 15 minutes."""
         if self._seen < len(self._rain):
             newest = peak_amount(spread(self._rain[self._first_that_matters() :]), _PEAK_US)
             self._amount = max((each for each in (self._amount, newest) if each is not None), default=None)
@@ -60,16 +75,58 @@ class Peak:
         return max(bisect_right(self._rain, edge_us, key=lambda each: each[0]) - 1, 0)
 
 
+@dataclass
+class _Part:
+    """What one gauge gave to a storm."""
+
+    first_us: int
+    last_us: int
+    amount: int
+
+
+class _Grown:
+    """A storm that is not settled, with all that is told of it."""
+
+    def __init__(self, storm: Storm) -> None:
+        self.storm = storm
+        self.trigger: Trigger | None = None
+        self.trigger_imported = False
+        self.imported = False
+        self.by_correction = False
+        self.corrected = 0  # in millionths of a quantum
+        self.at_least = False
+        self.peak = Peak()
+        self.parts: dict[int, _Part] = {}
+        self.by_hand: list[tuple[int, Entry[SnowWater]]] = []
+        self._catches: dict[int, Undercatch] = {}
+
+    def add(self, fall: Fall, unit: int) -> int:
+        """Take rain of the storm, its unit in quanta; returns what it stands for when corrected, in millionths."""
+        self.imported |= fall.imported
+        if fall.entry is not None:
+            self.by_hand.append((fall.gauge, fall.entry))
+            parts = unit * PARTS
+        else:
+            amount = unit * fall.tips
+            self.peak.add(fall.time_us, amount)
+            part = self.parts.setdefault(fall.gauge, _Part(fall.time_us, fall.time_us, 0))
+            part.last_us, part.amount = fall.time_us, part.amount + amount
+            added = self._catches.setdefault(fall.gauge, Undercatch()).add(fall.time_us, fall.tips)
+            self.at_least |= added.at_least
+            parts = added.parts * unit
+        self.corrected += parts
+        return parts
+
+
 @dataclass(frozen=True)
 class JudgedStorm:
     """A storm as it stands now, and what the provision makes of it.
 
     Attributes:
-        amount, tip: what fell, in tips of so much.
-        peak: the most that fell in 15 minutes of it.
-        ended: the minimum inter-event time has passed without rain, and the gauge has spoken since.
+        amount, quantum: what fell, in so much.
+        ended: the minimum inter-event time has passed without rain, and a gauge has spoken since.
         trigger: the first reading of the storm that reached the depth; None if none has.
-        near: it ended below the depth, but not below the near mark, and nothing triggered.
+        near: it ended without a trigger, but not below the near mark, or reached the depth when corrected.
         gaps: stretches without valid data that touch it, within the inter-event time of either side.
         imported: the rain at the crossing (without one, any of it) came by import.
     """
@@ -77,157 +134,185 @@ class JudgedStorm:
     start_us: int
     end_us: int
     amount: int
-    tip: Depth
-    peak: Peak
+    quantum: Depth
     ended: bool
     trigger: Trigger | None
     near: bool
     numbers: StormNumbers
-    counted_from_us: int
     gaps: tuple[Gap, ...]
     imported: bool
+    by_correction: bool
+    grown: _Grown = field(compare=False)
+    disagreement: tuple[Disagreement, ...] = ()
 
-    def summary(self) -> StormSummary:
-        depth, peak = self.tip * self.amount, self.peak.amount()
+    def summary(self, gauges: Sequence[str]) -> StormSummary:
+        """What is told of it; `gauges`: names of the set's members, the primary first."""
+        depth, peak, grown = self.quantum * self.amount, self.grown.peak.amount(), self.grown
+        corrected = depth_of(grown.corrected, self.quantum)
         return StormSummary(
             self.start_us,
             self.end_us,
             self.ended,
             depth.text_mm,
             depth.text_in,
-            None if peak is None else rounded_mm_h(rate_mm_h(peak, _PEAK_US, self.tip)),
+            None if peak is None else rounded_mm_h(rate_mm_h(peak, _PEAK_US, self.quantum)),
+            corrected.text_mm,
+            corrected.text_in,
+            grown.at_least,
+            self._parts(gauges),
+            [_hand_rain(gauges[n], entry) for n, entry in grown.by_hand],
+            list(self.disagreement),
         )
 
+    def _parts(self, gauges: Sequence[str]) -> list[GaugePart]:
+        if not set(self.grown.parts) - {0}:
+            return []
+        found = []
+        for n, part in sorted(self.grown.parts.items()):
+            depth = self.quantum * part.amount
+            role = "backup" if n else "primary"
+            found.append(GaugePart(gauges[n], role, part.first_us, part.last_us, depth.text_mm, depth.text_in))
+        return found
 
-@dataclass
+
+def _hand_rain(gauge: str, entry: Entry[SnowWater]) -> HandRain:
+    depth, body = snow_depth(entry), entry.body
+    return HandRain(entry.id, entry.by, gauge, body.start_us, body.end_us, depth.text_mm, depth.text_in)
+
+
 class _Fold:
-    """Storms of one wet spell under one set of numbers."""
+    """Storms under one set of numbers."""
 
-    numbers: Numbers
-    state: StormState
-    storms: list[Storm] = field(default_factory=list)
-    triggers: dict[int, Trigger] = field(default_factory=dict)  # by start of the storm; its first one
-    peaks: dict[int, Peak] = field(default_factory=dict)  # by start of the storm
+    def __init__(self, numbers: Numbers, quantum: Depth) -> None:
+        self.numbers = numbers
+        self.rule = _in_quanta(numbers, quantum)
+        self.near = quanta_to_reach(parse_depth(numbers.values.near), quantum)
+        self.grown: list[_Grown] = []
+        self._state = StormState(self.rule)
+        self._corrected = StormState(_in_quanta(numbers, depth_of(1, quantum)))
+        self._newest: _Grown | None = None
+        self._imported_us: int | None = None  # the newest instant with imported rain
 
-    def add(self, time_us: int, tips: int) -> None:
-        step = self.state.add(time_us, tips)
-        storm = self.state.storm
-        assert storm is not None  # tips > 0 always make one
-        if not self.storms or self.storms[-1] is not storm:
-            self.storms.append(storm)
-            self.peaks[storm.start_us] = Peak()
-        self.peaks[storm.start_us].add(time_us, tips)
-        if step.trigger:
-            self.triggers.setdefault(storm.start_us, step.trigger)
+    def add(self, fall: Fall, unit: int) -> None:
+        """Take rain, its unit in quanta."""
+        step = self._state.add(fall.time_us, unit * (fall.tips or 1))
+        storm, newest = self._state.storm, self._newest
+        assert storm is not None  # an amount above 0 always makes one
+        if newest is None or newest.storm is not storm:
+            newest = self._newest = _Grown(storm)
+            if self.numbers.hold(storm.start_us):
+                self.grown.append(newest)
+        if fall.imported:
+            self._imported_us = fall.time_us
+        if step.trigger and newest.trigger is None:
+            newest.trigger = step.trigger
+        if newest.trigger is not None and newest.trigger.time_us == fall.time_us:
+            newest.trigger_imported = self._imported_us == fall.time_us
+        if self._corrected.add(fall.time_us, newest.add(fall, unit)).trigger:
+            newest.by_correction = True
+
+    def settle(self, heard_us: int) -> None:
+        """Let go of storms that nothing in order can change any more, nor a storm beside them that it can."""
+        kept, from_us = list[_Grown](), heard_us + 1
+        for grown in reversed(self.grown):
+            open_still = heard_us - grown.storm.end_us <= self.rule.mit_us
+            if open_still or grown.storm.end_us >= from_us:
+                kept.append(grown)
+                from_us = min(from_us, grown.storm.start_us)
+        self.grown = kept[::-1]
 
 
-@dataclass
-class _WetSpell:
-    tip: Depth
-    folds: list[_Fold]
-    rain: list[RainReading] = field(default_factory=list)
-
-    def add(self, reading: RainReading) -> None:
-        self.rain.append(reading)
-        for fold in self.folds:
-            fold.add(reading.time_us, reading.tips)
-
-    def imported(self, storm: Storm, trigger: Trigger | None) -> bool:
-        """Whether the rain at the trigger, or without one any of the storm's, came by import."""
-        first_us, last_us = (trigger.time_us,) * 2 if trigger else (storm.start_us, storm.end_us)
-        first = bisect_left(self.rain, first_us, key=lambda reading: reading.time_us)
-        last = bisect_right(self.rain, last_us, key=lambda reading: reading.time_us)
-        return any(self.rain[n].imported for n in range(first, last))
+def _in_quanta(numbers: Numbers, quantum: Depth) -> StormRule:
+    rule = numbers.rule
+    depth = quanta_to_reach(parse_depth(numbers.values.depth), quantum)
+    return StormRule(depth, rule.day_bounds, rule.window, rule.mit_us)
 
 
-class RainLine:
-    """Takes valid readings in order of time; keeps the wet spell that goes on, and those not settled yet."""
+class RainLine(Generic[K]):
+    """The rain around a stretch, folded; goes on with rain in order of time.
 
-    def __init__(self, provision: StormReport, numbers: list[Numbers], silent_after_us: int) -> None:
-        self.provision = provision
-        self.last_us: int | None = None
-        self.last_tip_us: int | None = None  # of the node itself, judged or not
-        self._numbers = numbers
-        self._silent_after_us = silent_after_us
-        self._spells: list[_WetSpell] = []
-        self._gaps: list[Gap] = []
-        self.memory_us = max(each.rule.memory_us for each in numbers)
+    Args:
+        asked: the numbers of each provision that asks, by whatever names it.
+        quantum: see `rain_heard.quantum_of`.
+        heard: what the gauges have said; all of it is folded.
 
-    @property
-    def first_us(self) -> int | None:
-        """The first rain of the oldest spell kept."""
-        return self._spells[0].rain[0].time_us if self._spells else None
+    Attributes:
+        heard_us: the newest reading that counts; last_us: that, or the newest rain by hand.
+        last_tip_us: the newest tip of the speaker itself, judged or not.
+    """
 
-    def add(self, reading: RainReading, tip: Depth) -> None:
-        """Take the next reading; `tip` is the depth of one tip at its time."""
-        if self.last_us is not None and reading.time_us - self.last_us > self._silent_after_us:
-            self._gaps.append(Gap(self.last_us, reading.time_us))
-        self.last_us = reading.time_us
-        if reading.tips == 0:
-            return
-        if not reading.imported:
-            self.last_tip_us = reading.time_us
-        if not self._spells or reading.time_us - self._spells[-1].rain[-1].time_us >= self.memory_us:
-            self._spells.append(self._begin(reading.time_us, tip))
-        self._spells[-1].add(reading)
+    def __init__(self, asked: Mapping[K, Sequence[Numbers]], quantum: Depth, heard: Heard) -> None:
+        self.quantum = quantum
+        self.speaker = heard.speaker
+        self.lapsed = heard.lapsed
+        self.heard_us = heard.heard_us
+        self.last_us = heard.heard_us
+        self.last_tip_us = heard.last_tip_us
+        self._gaps = heard.gaps
+        self._mit_us = max(each.rule.mit_us for numbers in asked.values() for each in numbers)
+        self._unit, self._ratio = quantum, Fraction(1)
+        self._folds = {key: [_Fold(each, quantum) for each in numbers] for key, numbers in asked.items()}
+        for fall in heard.falls:
+            self.add(fall)
 
-    def _begin(self, at_us: int, tip: Depth) -> _WetSpell:
-        folds = []
-        for numbers in self._numbers:
-            if numbers.end_us is None or numbers.end_us > at_us:
-                rule = numbers.rule
-                depth = quanta_to_reach(parse_depth(numbers.values.depth), tip)
-                folds.append(_Fold(numbers, StormState(StormRule(depth, rule.day_bounds, rule.window, rule.mit_us))))
-        return _WetSpell(tip, folds)
+    def hear(self, time_us: int) -> None:
+        """The gauge that counts has spoken, of rain or none."""
+        self.heard_us = time_us
+        self.last_us = time_us if self.last_us is None else max(time_us, self.last_us)
+
+    def takes(self, unit: Depth) -> bool:
+        """Whether rain of such tips is a whole number of quanta."""
+        return self._in_quanta(unit).denominator == 1
+
+    def add(self, fall: Fall) -> None:
+        """Take rain, the next in order."""
+        unit = self._in_quanta(fall.unit).numerator
+        self.last_us = fall.time_us if self.last_us is None else max(fall.time_us, self.last_us)
+        for folds in self._folds.values():
+            for fold in folds:
+                fold.add(fall, unit)
+
+    def _in_quanta(self, unit: Depth) -> Fraction:
+        if self._unit is not unit:  # one object serves a gauge until its tip changes
+            self._unit, self._ratio = unit, unit.mm / self.quantum.mm
+        return self._ratio
 
     def settle(self) -> None:
-        """Forget the spells before the last one, once they are judged."""
-        del self._spells[:-1]
-        if self._spells:
-            oldest_us = self._spells[0].rain[0].time_us - self.memory_us
-            self._gaps = [gap for gap in self._gaps if gap.end_us is None or gap.end_us >= oldest_us]
+        """Keep only what rain in order can still change, once the rest is judged."""
+        if self.heard_us is None:
+            return
+        for folds in self._folds.values():
+            for fold in folds:
+                fold.settle(self.heard_us)
+        starts = (grown.storm.start_us for folds in self._folds.values() for fold in folds for grown in fold.grown)
+        oldest_us = min(starts, default=self.heard_us) - self._mit_us
+        self._gaps = [gap for gap in self._gaps if gap.end_us is None or gap.end_us >= oldest_us]
 
-    def storms(self, silent_since_us: int | None = None) -> list[JudgedStorm]:
-        """Every storm kept, in order of time. `silent_since_us`: last valid reading of a gauge that is silent now."""
-        gaps = [*self._gaps, *([Gap(silent_since_us, None)] if silent_since_us is not None else [])]
-        found = [
-            self._judged(spell, fold, storm, gaps)
-            for spell in self._spells
-            for fold in spell.folds
-            for storm in fold.storms
-            if fold.numbers.start_us <= storm.start_us
-            and (fold.numbers.end_us is None or storm.start_us < fold.numbers.end_us)
-        ]
+    def storms(self, key: K, *, silent: bool) -> list[JudgedStorm]:
+        """The storms kept, in order of time, as one provision judges them; `silent`: the gauges are silent now."""
+        gaps = [*self._gaps, *([Gap(self.heard_us, None)] if silent and self.heard_us is not None else [])]
+        found = [self._judged(fold, grown, gaps) for fold in self._folds[key] for grown in fold.grown]
         return sorted(found, key=lambda storm: storm.start_us)
 
-    def _judged(self, spell: _WetSpell, fold: _Fold, storm: Storm, gaps: list[Gap]) -> JudgedStorm:
+    def _judged(self, fold: _Fold, grown: _Grown, gaps: Iterable[Gap]) -> JudgedStorm:
         assert self.last_us is not None
-        rule, trigger = fold.state.rule, fold.triggers.get(storm.start_us)
+        storm, rule, trigger = grown.storm, fold.rule, grown.trigger
         ended = storm.ended(self.last_us, rule)
-        near_tips = quanta_to_reach(parse_depth(fold.numbers.values.near), spell.tip)
+        near = fold.near <= storm.amount < rule.depth or grown.by_correction
         return JudgedStorm(
             storm.start_us,
             storm.end_us,
             storm.amount,
-            spell.tip,
-            fold.peaks[storm.start_us],
+            self.quantum,
             ended,
             trigger,
-            ended and trigger is None and near_tips <= storm.amount < rule.depth,
+            ended and trigger is None and near,
             fold.numbers.values,
-            _counted_from(storm, trigger, rule),
             tuple(gap for gap in gaps if _touches(gap, storm, rule.mit_us)),
-            spell.imported(storm, trigger),
+            grown.imported if trigger is None else grown.trigger_imported,
+            grown.by_correction,
+            grown,
         )
-
-
-def _counted_from(storm: Storm, trigger: Trigger | None, rule: StormRule) -> int:
-    """The earliest instant whose rain the trigger counted."""
-    if trigger is None or trigger.reading == "event":
-        return storm.start_us
-    if trigger.reading == "day":
-        return rule.day_bounds(trigger.time_us)[0]
-    return trigger.time_us - 24 * 60 * MINUTE_US
 
 
 def _touches(gap: Gap, storm: Storm, mit_us: int) -> bool:

@@ -1,17 +1,19 @@
 """The storm rule: reports that a storm makes due at construction sites, judged in event time.
 
-For each gauge and each storm provision of the municipalities it serves, the rain is folded once; then the duties of
-every site with that gauge are made what the storms ask for. In-order readings go on from the fold that is
-kept. Late or shuffled ones fold their wet spell anew, which gives what on-time data would have given.
+For each set of gauges the rain is folded once, under every storm provision of the municipalities it serves; then the
+duties of every site with that set are made what the storms ask for. Readings in order go on from the fold that is
+kept. Late or shuffled ones, gaps and changed layers fold their wet spell anew from the ledger, once a step, which gives
+what on-time data would have given.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, tzinfo
+from fractions import Fraction
 from functools import partial
-from itertools import pairwise
 
 import msgspec
 import structlog
@@ -20,17 +22,19 @@ from headwall.hydrology.storms import StormRule as FoldRule
 from headwall.law import localtime
 from headwall.law.profile import Profile, StormReport
 from headwall.registry import Registry
-from headwall.registry.model import Datastream, Municipality, Person, Site
-from headwall.registry.spans import Span
+from headwall.registry.model import Municipality, Person, Site
 from headwall.rules import duties, storm_notices
-from headwall.rules.base import Step, Stretch
-from headwall.rules.facts import Clocks, InactiveSiteStorm, NearThreshold, StormDuty
+from headwall.rules.base import Step
+from headwall.rules.facts import Clocks, Disagreement, InactiveSiteStorm, NearThreshold, StormDuty
+from headwall.rules.gauge_set import GaugeSet, sets_of_site
 from headwall.rules.gauge_silent import SilentGauges
+from headwall.rules.layers import Stretch
 from headwall.rules.matching import KnownSpan, match
-from headwall.rules.rain import RainReading, spell_around, too_close
+from headwall.rules.rain import RainReading, neighbour_us, too_close
+from headwall.rules.rain_heard import Gauge, compared, fall_of, hear, newest_us, quantum_of
 from headwall.rules.rain_line import JudgedStorm, Numbers, RainLine
 from headwall.rules.tell import refresh, tell, tell_duty, to_be_told, withdraw
-from headwall.units import Depth, parse_depth
+from headwall.units import parse_depth
 
 log = structlog.get_logger("rules")
 _MINUTE_US = 60_000_000
@@ -39,19 +43,49 @@ _DAY_US = 24 * 60 * _MINUTE_US
 
 @dataclass(frozen=True)
 class Asked:
-    """One provision, asked of the rain at one gauge for the sites of one municipality."""
+    """One provision, asked of the rain of a set of gauges for the sites of one municipality."""
 
-    datastream: str
+    gauges: GaugeSet
     municipality: Municipality
     provision: StormReport
     zone: tzinfo
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        return self.datastream, self.municipality.id, self.provision.id
+    def key(self) -> tuple[str, str]:
+        return self.municipality.id, self.provision.id
+
+    @property
+    def datastream(self) -> str:
+        """The gauge that duties name: the primary."""
+        return self.gauges.primary
 
     def in_force(self, at_us: int) -> bool:
         return self.provision.in_force(localtime.day_of(at_us, self.zone))
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """A set of gauges, the sites that have it, and what is asked of its rain."""
+
+    gauges: GaugeSet
+    sites: tuple[Site, ...]
+    asked: tuple[Asked, ...]
+    numbers: Mapping[tuple[str, str], Sequence[Numbers]]
+    silent_after_us: tuple[int, ...]  # of each member
+
+    @property
+    def memory_us(self) -> int:
+        """A dry time so long makes what follows independent of what was before."""
+        return max(each.rule.memory_us for numbers in self.numbers.values() for each in numbers)
+
+    @property
+    def mit_us(self) -> int:
+        return min(each.rule.mit_us for numbers in self.numbers.values() for each in numbers)
+
+    def members(self, step: Step) -> list[Gauge]:
+        """The gauges with their layers as they are now."""
+        each = zip(self.gauges.members, self.silent_after_us, strict=True)
+        return [Gauge(one, step.layers.of(step.conn, one.datastream), silent_us) for one, silent_us in each]
 
 
 class StormReportRule:
@@ -76,12 +110,10 @@ class StormReportRule:
         self._registry = registry
         self._silent = silent
         self._on_fault = on_fault
-        self._profiles = profiles
         self._historical_after_us = historical_after_us
-        self._lines: dict[tuple[str, str, str], RainLine] = {}
-        self._synced: dict[tuple[str, str, str], object] = {}
-        self._asked: dict[str, list[Asked]] = {}
-        self._tips: dict[str, list[tuple[Span[Datastream], Depth]]] = {}
+        self._watches = _watches(registry, profiles)
+        self._lines: dict[GaugeSet, RainLine[tuple[str, str]]] = {}
+        self._synced: dict[tuple[GaugeSet, tuple[str, str]], object] = {}
 
     def next_us(self) -> int | None:
         return None
@@ -92,116 +124,220 @@ class StormReportRule:
 
     def judge(self, step: Step) -> None:
         for stretch in step.again:
-            for asked in self._asked_of(stretch.datastream):
-                self._refold(step, asked, stretch.start_us, stretch.end_us)
-        for datastream, readings in step.rain.items():
-            for asked in self._asked_of(datastream):
-                self._take(step, asked, readings)
-
-    # --- what is asked ---
-
-    def _asked_of(self, datastream: str) -> list[Asked]:
-        if datastream not in self._asked:
-            served = {site.municipality for site in self._registry.sites_ever_of_gauge(datastream)}
-            self._asked[datastream] = [
-                Asked(datastream, municipality, provision, self._registry.zone(municipality.id))
-                for municipality in self._registry.municipalities
-                if municipality.id in served
-                for provision in self._profiles[municipality.profile].of(StormReport)
-            ]
-        return self._asked[datastream]
-
-    def _new_line(self, asked: Asked) -> RainLine:
-        spans = self._registry.datastream_spans(asked.datastream)
-        silent_after_us = max(span.entry.silent_after_min for span in spans) * _MINUTE_US
-        return RainLine(asked.provision, list(_numbers(asked.provision, asked.zone)), silent_after_us)
-
-    def _tip(self, datastream: str, at_us: int) -> Depth | None:
-        """The depth of a tip at an instant; None where the registry has no such gauge then."""
-        if datastream not in self._tips:
-            spans = self._registry.datastream_spans(datastream)
-            self._tips[datastream] = [(span, parse_depth(span.entry.tip)) for span in spans if span.entry.tip]
-        return next((tip for span, tip in self._tips[datastream] if span.holds(at_us)), None)
+            for watch in self._watches.get(stretch.datastream, ()):
+                self._refold(step, watch, stretch.start_us, stretch.end_us, stretch.why)
+        for watch in _each_once(self._watches.get(datastream, ()) for datastream in step.rain):
+            found = [step.rain.get(datastream, []) for datastream in watch.gauges.datastreams]
+            line = self._lines.get(watch.gauges)
+            if line is not None and _goes_on(line, watch, watch.members(step), found):
+                self._sync_if_changed(step, watch, line)
+            else:
+                self._take_anew(step, watch, found)
 
     # --- folding ---
 
-    def _take(self, step: Step, asked: Asked, readings: list[RainReading]) -> None:
-        """Go on from the fold that is kept, or fold anew what readings out of order touch."""
-        line = self._lines.get(asked.key)
-        if line is None or not _in_order(readings, line.last_us) or too_close(readings, line.last_tip_us):
-            self._take_anew(step, asked, readings)
-            return
-        self._extend(line, asked, readings)
-        self._sync_if_changed(step, asked, line)
+    def _take_anew(self, step: Step, watch: _Watch, found: Sequence[Sequence[RainReading]]) -> None:
+        """Fold anew the wet spells that readings touch, each once."""
+        done_us = -1
+        for start_us, end_us in _clusters(step, watch, found):
+            if end_us > done_us:
+                done_us = self._refold(step, watch, start_us, end_us, "")
 
-    def _take_anew(self, step: Step, asked: Asked, readings: list[RainReading]) -> None:
-        times = [reading.time_us for reading in readings]
-        dropped = self._refold(step, asked, min(times), max(times))
-        if dropped:
-            node, _, stream = asked.datastream.partition("/")
-            detail = f"{dropped} tips of {stream} came faster than a bucket can tip; they are kept, and not judged"
-            self._on_fault(node, "implausible_rate", detail)
-        line = self._lines.get(asked.key)
-        own = [reading.time_us for reading in readings if reading.tips and not reading.imported]
-        if line is not None and own:
-            line.last_tip_us = max(*own, line.last_tip_us or 0)
-
-    def _extend(self, line: RainLine, asked: Asked, readings: list[RainReading]) -> None:
-        for reading in readings:
-            tip = self._tip(asked.datastream, reading.time_us)
-            if tip is not None:
-                line.add(reading, tip)
-
-    def _refold(self, step: Step, asked: Asked, start_us: int, end_us: int) -> int:
+    def _refold(self, step: Step, watch: _Watch, start_us: int, end_us: int, why: str) -> int:
         """Fold the wet spells around a stretch from the ledger; keep the fold if nothing comes after it.
 
-        Returns how many tips in it came too fast to be judged.
+        Returns the end of what was folded.
         """
-        line = self._new_line(asked)
-        spell = spell_around(step.conn, asked.datastream, start_us, end_us, step.through, line.memory_us)
-        self._extend(line, asked, spell.readings)
-        self._sync(step, asked, line.storms(self._silent_since(step, asked, line)), spell.first_us, spell.last_us)
-        newest_us = spell.readings[-1].time_us if spell.readings else None
-        if newest_us is None or newest_us <= spell.last_us + line.memory_us:
+        gauges = watch.members(step)
+        last_us = newest_us(step.conn, gauges, step.through)
+        start_us = start_us if last_us is None else min(start_us, last_us)  # a stretch may lie in the future
+        heard = hear(step.conn, gauges, start_us, end_us, step.through, watch.memory_us)
+        for gauge, dropped in zip(gauges, heard.dropped, strict=True):
+            if dropped:
+                self._say_too_fast(gauge.layers.datastream, dropped)
+        line = RainLine(watch.numbers, quantum_of(gauges, heard.first_us - watch.memory_us), heard)
+        silent = heard.newest and self._all_silent(step, watch, gauges)
+        for asked in watch.asked:
+            storms = line.storms(asked.key, silent=silent)
+            self._sync(step, watch, asked, storms, heard.first_us, heard.last_us, why)
+        if heard.newest:
             line.settle()
-            self._lines[asked.key] = line
-            self._synced.pop(asked.key, None)
-        return spell.dropped
+            self._lines[watch.gauges] = line
+            for asked in watch.asked:
+                self._synced.pop((watch.gauges, asked.key), None)
+        return heard.last_us
 
-    def _sync_if_changed(self, step: Step, asked: Asked, line: RainLine) -> None:
-        storms = line.storms(self._silent_since(step, asked, line))
-        state = [
-            (storm.start_us, storm.end_us, storm.amount, storm.ended, storm.gaps)
-            for storm in storms
-            if storm.trigger or storm.near or storm.ended
-        ]
-        if storms and self._synced.get(asked.key) != state:
-            assert line.first_us is not None and line.last_us is not None
-            self._sync(step, asked, storms, line.first_us, line.last_us)
+    def _say_too_fast(self, datastream: str, tips: int) -> None:
+        node, _, stream = datastream.partition("/")
+        detail = f"{tips} tips of {stream} came faster than a bucket can tip; they are kept, and not judged"
+        self._on_fault(node, "implausible_rate", detail)
+
+    def _sync_if_changed(self, step: Step, watch: _Watch, line: RainLine[tuple[str, str]]) -> None:
+        silent = self._all_silent(step, watch, watch.members(step))
+        for asked in watch.asked:
+            storms = line.storms(asked.key, silent=silent)
+            state = [
+                (storm.start_us, storm.end_us, storm.amount, storm.ended, storm.gaps)
+                for storm in storms
+                if storm.trigger or storm.near or storm.ended
+            ]
+            if state and self._synced.get((watch.gauges, asked.key)) != state:
+                assert line.last_us is not None
+                self._sync(step, watch, asked, storms, storms[0].start_us, line.last_us, "")
+            self._synced[watch.gauges, asked.key] = state
         line.settle()
-        self._synced[asked.key] = state
 
-    def _silent_since(self, step: Step, asked: Asked, line: RainLine) -> int | None:
-        return line.last_us if self._silent.holds(step.conn, asked.datastream) else None
+    def _all_silent(self, step: Step, watch: _Watch, gauges: Sequence[Gauge]) -> bool:
+        """Whether no gauge of the set speaks now, for a fault of at least one of them."""
+        silent = [self._silent.holds(step.conn, name) for name in watch.gauges.datastreams]
+        hidden = [each.layers.hides(step.now_us) or not each.has(step.now_us) for each in gauges]
+        return any(silent) and all(one or other for one, other in zip(silent, hidden, strict=True))
 
     # --- judging the sites ---
 
-    def _sync(self, step: Step, asked: Asked, storms: list[JudgedStorm], start_us: int, end_us: int) -> None:
-        for site in self._registry.sites_ever_of_gauge(asked.datastream):
+    def _sync(
+        self,
+        step: Step,
+        watch: _Watch,
+        asked: Asked,
+        storms: list[JudgedStorm],
+        start_us: int,
+        end_us: int,
+        why: str,
+    ) -> None:
+        if len(watch.gauges.members) > 1:
+            storms = [self._compared(step, watch, storm) for storm in storms]
+        for site in watch.sites:
             if site.municipality != asked.municipality.id:
                 continue
             with step.guarded(
                 f"{site.id}, {asked.datastream}, {asked.provision.id}", Stretch(asked.datastream, start_us, end_us)
             ):
-                _SiteJudgement(self._registry, self._historical_after_us, step, asked, site, start_us, end_us).judge(
-                    storms
-                )
+                _SiteJudgement(
+                    self._registry, self._historical_after_us, step, asked, site, start_us, end_us, why
+                ).judge(storms)
+
+    def _compared(self, step: Step, watch: _Watch, storm: JudgedStorm) -> JudgedStorm:
+        """A storm that is over, with the backups that caught something else."""
+        primary = watch.gauges.primary
+        setup = self._registry.datastream(primary, storm.start_us)
+        if setup is None or not storm.ended or not (storm.trigger or storm.near):
+            return storm
+        share = Fraction(setup.doubts.backup_percent, 100)
+        gauges = watch.members(step)
+        found = compared(step.conn, gauges, storm.start_us, storm.end_us, step.through, share=share)
+        apart = tuple(
+            Disagreement(
+                primary,
+                watch.gauges.datastreams[n],
+                each.primary.text_mm,
+                each.primary.text_in,
+                each.backup.text_mm,
+                each.backup.text_in,
+            )
+            for n, each in found
+            if each.verdict == "disagree"
+        )
+        return dataclasses.replace(storm, disagreement=apart)
 
 
-def _in_order(readings: list[RainReading], last_us: int | None) -> bool:
-    if last_us is not None and readings[0].time_us < last_us:
+def _watches(registry: Registry, profiles: Mapping[str, Profile]) -> dict[str, list[_Watch]]:
+    """What is watched, by each gauge that takes part in it."""
+    having: dict[GaugeSet, list[Site]] = {}
+    for site in registry.sites:
+        for gauges in sets_of_site(registry, site) if site.kind == "construction" else ():
+            having.setdefault(gauges, []).append(site)
+    found: dict[str, list[_Watch]] = {}
+    for gauges, sites in having.items():
+        served = {site.municipality for site in sites}
+        asked = tuple(
+            Asked(gauges, municipality, provision, registry.zone(municipality.id))
+            for municipality in registry.municipalities
+            if municipality.id in served
+            for provision in profiles[municipality.profile].of(StormReport)
+        )
+        if not asked:
+            continue
+        numbers = {each.key: list(_numbers(each.provision, each.zone)) for each in asked}
+        silent_after_us = (
+            max(span.entry.silent_after_min for span in registry.datastream_spans(name)) * _MINUTE_US
+            for name in gauges.datastreams
+        )
+        watch = _Watch(gauges, tuple(sites), asked, numbers, tuple(silent_after_us))
+        for name in dict.fromkeys(gauges.datastreams):
+            found.setdefault(name, []).append(watch)
+    return found
+
+
+def _each_once(groups: Iterator[Sequence[_Watch]]) -> list[_Watch]:
+    return list({watch.gauges: watch for group in groups for watch in group}.values())
+
+
+def _goes_on(
+    line: RainLine[tuple[str, str]], watch: _Watch, gauges: Sequence[Gauge], found: Sequence[Sequence[RainReading]]
+) -> bool:
+    """Take readings in order, with nothing between them that the fold does not know; False, and no change, if not.
+
+    Of a set, only the member that speaks has to be taken: those before it have lapsed, and those behind it count only
+    once it falls silent, and in the comparison of a storm that is over.
+    """
+    n = line.speaker
+    gauge, own = gauges[n], [each for each in found[n] if gauges[n].has(each.time_us)]
+    if any(found[:n]) or (n and not line.lapsed) or not _in_order(line, gauge, own):
         return False
-    return all(one.time_us <= other.time_us for one, other in pairwise(readings))
+    heard_us = own[-1].time_us if own else line.heard_us
+    others = [each.time_us for readings in found[n + 1 :] for each in readings]
+    if others and not _may_wait(gauge, heard_us, min(others) + watch.mit_us, max(others)):
+        return False
+    for reading in own:
+        line.hear(reading.time_us)
+        if reading.tips:
+            line.add(fall_of(gauge, n, reading))
+            if not reading.imported:
+                line.last_tip_us = reading.time_us
+    return True
+
+
+def _may_wait(gauge: Gauge, heard_us: int | None, oldest_us: int, newest_us: int) -> bool:
+    """Whether readings of backups count for nothing yet, as the gauge before them still speaks and no storm is over."""
+    if heard_us is None or oldest_us <= heard_us or newest_us - heard_us > gauge.silent_after_us:
+        return False
+    return not gauge.layers.hides_within(heard_us, newest_us)
+
+
+def _in_order(line: RainLine[tuple[str, str]], gauge: Gauge, readings: Sequence[RainReading]) -> bool:
+    """Whether readings follow on what a line has heard, without a gap."""
+    if not readings:
+        return True
+    before_us = line.heard_us
+    if before_us is None or line.last_us is None or readings[0].time_us < line.last_us:
+        return False
+    for reading in readings:
+        if not 0 <= reading.time_us - before_us <= gauge.silent_after_us:
+            return False
+        before_us = reading.time_us
+        if reading.tips:
+            tip = gauge.layers.tips.at(before_us)
+            if tip is None or not line.takes(tip.depth):
+                return False
+    if too_close(readings, line.last_tip_us):
+        return False
+    return not gauge.layers.hides_within(line.heard_us or 0, before_us)
+
+
+def _clusters(step: Step, watch: _Watch, found: Sequence[Sequence[RainReading]]) -> list[tuple[int, int]]:
+    """Stretches that readings touch: the readings around them bound the gaps that they change."""
+    stretches: list[tuple[int, int]] = []
+    for gauge, readings in zip(watch.members(step), found, strict=True):
+        times = sorted({reading.time_us for reading in readings})
+        cuts = [i for i in range(1, len(times)) if times[i] - times[i - 1] >= watch.memory_us]
+        for first, last in zip([0, *cuts], [*cuts, len(times)], strict=True):
+            if first < last:
+                before = neighbour_us(step.conn, gauge.layers, times[first], step.through, before=True)
+                after = neighbour_us(step.conn, gauge.layers, times[last - 1], step.through, before=False)
+                start_us = times[first] if before is None else before
+                stretches.append((start_us, times[last - 1] if after is None else after))
+    return sorted(stretches)
 
 
 def _numbers(provision: StormReport, zone: tzinfo) -> Iterator[Numbers]:
@@ -229,6 +365,7 @@ class _SiteJudgement:
         site: Site,
         start_us: int,
         end_us: int,
+        why: str,
     ) -> None:
         self._registry = registry
         self._historical_after_us = historical_after_us
@@ -238,6 +375,7 @@ class _SiteJudgement:
         self._site = site
         self._start_us = start_us
         self._end_us = end_us
+        self._why = why
 
     def judge(self, storms: list[JudgedStorm]) -> None:
         triggered = [storm for storm in storms if storm.trigger is not None and self._asks(storm.trigger.time_us)]
@@ -249,9 +387,11 @@ class _SiteJudgement:
         self._notify(NearThreshold, near, storms)
 
     def _asks(self, at_us: int) -> bool:
-        """Whether the provision was in force and the site had the gauge."""
-        gauged = self._registry.sites_of_gauge(self._asked.datastream, at_us)
-        return self._asked.in_force(at_us) and self._site in gauged
+        """Whether the provision was in force and the site had the gauge as a primary."""
+        return self._asked.in_force(at_us) and any(
+            gauge.datastream == self._asked.datastream and gauge.role == "primary"
+            for gauge in self._registry.gauges_of_site(self._site.id, at_us)
+        )
 
     def _near_matters(self, storm: JudgedStorm) -> bool:
         return self._asks(storm.end_us) and self._status(storm.end_us) == "active"
@@ -296,7 +436,7 @@ class _SiteJudgement:
     def _open(self, storm: JudgedStorm) -> None:
         now_us, fact = self._step.now_us, self._fact(storm)
         historical = storm.imported or now_us - fact.crossing_us > self._historical_after_us
-        fact = duties.open_duty(self._conn, fact, now_us, historical=historical)
+        fact = duties.open_duty(self._conn, fact, now_us, historical=historical, because=self._why)
         log.info("duty opened", duty=fact.duty, site=fact.site, depth_in=fact.storm.depth_in, historical=historical)
         if not historical:
             tell_duty(self._conn, fact, self._told(), now_us)
@@ -307,12 +447,12 @@ class _SiteJudgement:
         fact = msgspec.structs.replace(fact, duty=before.duty, version=before.version, learned_us=before.learned_us)
         if fact == before:
             return
-        after = duties.add_version(self._conn, before, fact, self._step.now_us)
+        after = duties.add_version(self._conn, before, fact, self._step.now_us, because=self._why)
         if duty.historical:
             return
         if duties.asks_otherwise(before, after):
             log.info("duty changed", duty=after.duty, due_us=after.due_us, trigger_gone=after.trigger_gone)
-            tell_duty(self._conn, after, self._told(), self._step.now_us)
+            tell_duty(self._conn, after, self._told(), self._step.now_us, because=self._why)
         else:
             refresh(self._conn, after)
 
@@ -327,7 +467,7 @@ class _SiteJudgement:
             site=self._site.id,
             provision=self._asked.provision.id,
             datastream=self._asked.datastream,
-            storm=storm.summary(),
+            storm=storm.summary(self._asked.gauges.datastreams),
             fired_by=storm.trigger.reading,
             crossing_us=storm.trigger.time_us,
             clocks=clocks,
@@ -345,12 +485,14 @@ class _SiteJudgement:
 
     def _near(self, storm: JudgedStorm) -> NearThreshold:
         threshold = parse_depth(storm.numbers.depth).text_in
-        return NearThreshold(*self._head(), storm.summary(), threshold, list(storm.gaps))
+        summary = storm.summary(self._asked.gauges.datastreams)
+        return NearThreshold(*self._head(), summary, threshold, list(storm.gaps), storm.by_correction)
 
     def _inactive(self, storm: JudgedStorm) -> InactiveSiteStorm:
         crossing_us = _crossing(storm)
         status = self._status(crossing_us)
-        return InactiveSiteStorm(*self._head(), storm.summary(), crossing_us, status, list(storm.gaps))
+        summary = storm.summary(self._asked.gauges.datastreams)
+        return InactiveSiteStorm(*self._head(), summary, crossing_us, status, list(storm.gaps))
 
     def _head(self) -> tuple[str, str, str, str]:
         return self._asked.municipality.id, self._site.id, self._asked.provision.id, self._asked.datastream

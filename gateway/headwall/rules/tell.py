@@ -56,8 +56,10 @@ def withdraw(conn: sa.Connection, key: str) -> None:
     conn.execute(schema.outbox.delete().where(_O.fact == key, _O.mail.is_(None)))
 
 
-def tell_duty(conn: sa.Connection, duty: StormDuty, people: Sequence[Person], now_us: int) -> None:
-    """Tell a duty, or correct what was told of it.
+def tell_duty(
+    conn: sa.Connection, duty: StormDuty, people: Sequence[Person], now_us: int, *, because: str = ""
+) -> None:
+    """Tell a duty, or correct what was told of it, `because` of what a person entered.
 
     A person who has had no mail about the duty gets it as it is now. One who has is told again only if the due
     time, or whether the duty's trigger still stands, differs from the last mail, with what that mail said.
@@ -68,7 +70,7 @@ def tell_duty(conn: sa.Connection, duty: StormDuty, people: Sequence[Person], no
             if row.mail is None:
                 conn.execute(schema.outbox.delete().where(_O.id == row.id))
         told = next((row.body for row in reversed(rows) if row.mail is not None), None)
-        fact = _first_told(duty) if told is None else _correction(duty, told)
+        fact = _first_told(duty) if told is None else _correction(duty, told, because)
         if fact is not None:
             _insert(conn, f"duty/{duty.duty}/{duty.version}", fact, person.id, "now", now_us)
 
@@ -79,6 +81,7 @@ def refresh(conn: sa.Connection, duty: StormDuty) -> None:
     for row in conn.execute(query).all():
         said = msgspec.convert(row.body, StormDuty)
         previous = {"previous_due_us": said.previous_due_us, "previous_depth_in": said.previous_depth_in}
+        previous["because"] = said.because
         body = to_body(msgspec.structs.replace(duty, **previous))
         conn.execute(schema.outbox.update().where(_O.id == row.id).values(body=body))
 
@@ -92,11 +95,12 @@ def _first_told(duty: StormDuty) -> StormDuty | None:
     return None if duty.trigger_gone else duty  # nobody has heard of it, so there is nothing to take back
 
 
-def _correction(duty: StormDuty, told: dict[str, Any]) -> StormDuty | None:
+def _correction(duty: StormDuty, told: dict[str, Any], because: str) -> StormDuty | None:
     before = msgspec.convert(told, StormDuty)
     if before.due_us == duty.due_us and before.trigger_gone == duty.trigger_gone:
         return None
-    return msgspec.structs.replace(duty, previous_due_us=before.due_us, previous_depth_in=before.storm.depth_in)
+    previous = {"previous_due_us": before.due_us, "previous_depth_in": before.storm.depth_in}
+    return msgspec.structs.replace(duty, **previous, because=because)
 
 
 def _insert(conn: sa.Connection, key: str, fact: Fact, person: str, how: str, now_us: int) -> None:

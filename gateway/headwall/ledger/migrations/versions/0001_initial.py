@@ -120,6 +120,8 @@ def upgrade() -> None:
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("due_us", BIG, nullable=False),
+        sa.Column("from_us", BIG, nullable=False),
+        sa.Column("until_us", BIG, nullable=False),
         sa.Column("merged_into", BIG, nullable=True),
         sa.Column("historical", sa.Boolean(), nullable=False),
         sa.Column("closed_by", sa.String(length=128), nullable=True),
@@ -128,7 +130,7 @@ def upgrade() -> None:
         sa.Column("at_us", BIG, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_duties")),
     )
-    op.create_index("ix_duties_site_provision", "duties", ["site", "provision"], unique=False)
+    op.create_index("ix_duties_site_provision_until_us", "duties", ["site", "provision", "until_us"], unique=False)
     op.create_table(
         "duty_versions",
         sa.Column("duty", BIG, nullable=False),
