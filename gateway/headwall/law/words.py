@@ -1,0 +1,103 @@
+"""A provision in words: rows of what it says, for the command line, the pages and comparisons alike."""
+
+from __future__ import annotations
+
+from headwall.law.deadlines import Deadline, Reading
+from headwall.law.provision import Provision
+from headwall.law.provisions import ExemptSource, FailingCondition, Tier
+from headwall.law.storm_report import Choice, Companion, StormNumbers
+
+HOUR_US = 3_600_000_000
+
+#: what a code says of a matter, beside its numbers and clocks; in the order in which they are shown
+_SAID = {
+    "owed_by": "Owed by",
+    "owed_to": "Owed to",
+    "copied_to": "Copied to",
+    "means": "By what means",
+    "record": "Record",
+}
+
+
+def head_rows(provision: Provision) -> list[tuple[str, str]]:
+    """Where it stands, how sure that is, since when."""
+    since = provision.valid_from.isoformat() if provision.valid_from else "not in the source"
+    until = f" to {provision.valid_to.isoformat()}" if provision.valid_to else ""
+    return [
+        ("Provision", provision.id),
+        ("Kind", provision.kind),
+        ("Citation", f"{provision.citation} ({provision.confidence_text})"),
+        ("In force since", f"{since}{until}: {provision.enacted_by}"),
+    ]
+
+
+def matter_rows(provision: Provision) -> list[tuple[str, str]]:
+    """What it decides: who, clocks, numbers, retention. What is not there has no row."""
+    said = [(label, _value(getattr(provision, key))) for key, label in _SAID.items()]
+    clocks = [(f"Clock: {each.name.replace('_', ' ')}", clock(each)) for each in provision.deadlines]
+    own = [
+        (key.replace("_", " ").capitalize(), _value(getattr(provision, key)))
+        for key in type(provision).model_fields
+        if key not in Provision.model_fields
+    ]
+    kept = provision.retention
+    if kept is not None:
+        own.append(
+            ("Kept", f"{kept.of}: at least {kept.count} {kept.unit}, from the latest of {', '.join(kept.starts)}")
+        )
+    return [(label, text) for label, text in (*said, *clocks, *own) if text]
+
+
+def doubt_rows(provision: Provision) -> list[tuple[str, str]]:
+    """What the code leaves open, and what the source text lacks."""
+    rows = [
+        ("Left open", " ".join(provision.ambiguities)),
+        ("Open questions", ", ".join(provision.questions)),
+        ("Text incomplete in source", provision.incomplete),
+    ]
+    return [(label, text) for label, text in rows if text]
+
+
+def clock(deadline: Deadline) -> str:
+    """A deadline in words, with its other reading where the code allows one."""
+    told = deadline.text
+    for name, reading in (("strict", deadline.strict), ("lenient", deadline.lenient)):
+        if reading != Reading():
+            told += f"; under the {name} reading {deadline.read(reading).text}"
+    if deadline.count and deadline.unit not in ("hours", "business_days") and deadline.holds != "on":
+        told += {"no": "; not extended over a weekend or holiday", "yes": "; extended", "open": ""}[deadline.extends]
+    return f"{told}; the {deadline.takes} counts"
+
+
+def _value(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return "; ".join(map(_value, value))
+        case dict():
+            return "; ".join(f"{key}: {text}" for key, text in value.items())
+        case ExemptSource():
+            return f"{value.name} ({value.only})" if value.only else value.name
+        case FailingCondition():
+            return value.text
+        case Companion():
+            return f"{value.citation}: {value.text}"
+        case Choice():
+            return f"from {value.valid_from.isoformat()} by {value.by}"
+        case Tier():
+            return _tier(value)
+        case StormNumbers():
+            return (
+                f"{value.depth} (near from {value.near}); window {value.window}; dry gap "
+                f"{value.mit_us // HOUR_US} h; due {value.due_us // HOUR_US} h from {value.clock}"
+            )
+    return str(value)
+
+
+def _tier(tier: Tier) -> str:
+    name = {1: "first offence", 2: "second", 3: "third and later"}[tier.offence]
+    fine = f"${tier.fine_min:,}" if tier.fine_min == tier.fine_max else f"${tier.fine_min:,} to ${tier.fine_max:,}"
+    return f"{name} {fine}" + (f", up to {tier.jail_max} in jail" if tier.jail_max else "")

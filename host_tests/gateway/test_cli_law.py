@@ -1,0 +1,152 @@
+"""`headwall law` as a person types it, with a gateway's ledger and without."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headwall.cli.main import build
+from headwall.errors import ConfigurationError, HeadwallError, InputError, UnknownThingError
+from headwall.law.profile import load_profile, profile_names
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.rules import citations, log_book
+from support.desk import Desk
+from support.rules_house import make_registry
+from typer.testing import CliRunner
+
+STORM = "elmsford-288-8a2-storm"
+OWN = Path(__file__).parents[2] / "docs/examples/profile.toml"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    make_registry(tmp_path)
+    yield Desk(tmp_path)
+
+
+@pytest.fixture
+def no_gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HEADWALL_CONFIG", raising=False)
+
+
+def law(*words: str) -> str:
+    result = CliRunner().invoke(build("law"), ["law", *words])
+    if isinstance(result.exception, HeadwallError):
+        raise result.exception
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def law_json(*words: str) -> Any:
+    return json.loads(law(*words, "--json"))
+
+
+def test_profiles_and_their_provisions_are_listed() -> None:
+    assert [each["code"] for each in law_json("list")] == profile_names()
+    listed = law_json("list", "horseheads")
+    assert [each["id"] for each in listed] == [each.id for each in load_profile("horseheads").provisions]
+    assert "§ 216-14 (C)" in [each["citation"] for each in listed]
+
+
+def test_unknown_code_is_told_with_those_there_are() -> None:
+    with pytest.raises(ConfigurationError, match="known are bayville"):
+        law("list", "nowhere")
+
+
+@pytest.mark.usefixtures("no_gateway")
+def test_provision_is_shown_without_a_gateway() -> None:
+    said = law("show", "hillburn-192-15b1a-pump-out")
+    assert "Village of Hillburn: Pump-out by scum and sludge" in said
+    for told in ("3 in", "10 in", "section number not confirmed", "A7:", "Only if"):
+        assert told in said
+
+
+@pytest.mark.usefixtures("no_gateway")
+def test_provision_as_json_has_its_clocks() -> None:
+    shown = law_json("show", "elmsford-288-28-appeal")
+    assert shown["municipality"] == "Village of Elmsford"
+    assert [(each["name"], each["count"], each["starts"]) for each in shown["deadlines"]] == [
+        ("file", 10, "notice_date"),
+        ("hear", 15, "receipt"),
+    ]
+    assert shown["from"] == "2006-04-17"
+
+
+@pytest.mark.usefixtures("no_gateway")
+def test_unknown_provision_is_told_with_where_to_look() -> None:
+    with pytest.raises(UnknownThingError, match="headwall law list"):
+        law("show", "elmsford-1-1")
+
+
+def test_differences_of_two_codes_are_told() -> None:
+    found = law_json("diff", "elmsford", "north_castle")
+    assert {"kind": "applicability", "what": "Area", "first": "1 acre", "second": "5000 sq ft"} in found
+    assert any(each["kind"] == "storm_report" and each["second"] == "" for each in found)
+    assert law_json("diff", "elmsford", "elmsford") == []
+
+
+def test_coverage_lists_every_row_with_its_state() -> None:
+    rows = {each["row"]: each for each in law_json("coverage")}
+    assert len(rows) == 179
+    assert rows["ELM-10"]["state"] == "implemented"
+    assert STORM in rows["ELM-10"]["provisions"]
+    assert rows["HIL-33"]["state"] == "information"
+
+
+def test_page_of_a_code_of_ones_own_is_made_from_its_file() -> None:
+    said = law("page", str(OWN))
+    assert "# Village of Nowhere: Village Code, Chapter 1" in said
+    assert "| Clock: file | within 20 days from the issuance of the notice; the later counts |" in said
+
+
+# --- confirming ---
+
+
+def test_confirmed_section_number_is_told_with_the_name_and_stands_in_the_log_book(desk: Desk) -> None:
+    assert "inferred by counting" in desk.run("law", "show", STORM)
+    said = desk.run("law", "confirm", STORM, "--by", "Ann Example")
+    assert said.startswith("Village of Elmsford, § 288-8A(2): section number confirmed by Ann Example on ")
+    shown = json.loads(desk.run("law", "show", STORM, "--json"))
+    assert shown["confirmed"]["by"] == "Ann Example"
+    assert "confirmed by Ann Example" in shown["confidence_text"]
+    (row,) = desk.rows(schema.records)
+    assert (row.kind, row.by, row.body["citation"]) == ("citation_confirmed", "Ann Example", "§ 288-8A(2)")
+
+
+def test_confirmation_is_of_that_provision_alone(desk: Desk) -> None:
+    desk.run("law", "confirm", STORM, "--by", "Ann Example")
+    assert "inferred by counting" in desk.run("law", "show", "elmsford-288-8a2-seven-days")
+
+
+def test_confirmation_without_a_name_is_refused_and_leaves_no_row(desk: Desk) -> None:
+    with pytest.raises(InputError, match="--by"):
+        desk.run("law", "confirm", STORM, "--by", " ")
+    assert desk.rows(schema.records) == []
+
+
+def test_confirmation_of_an_unknown_provision_leaves_no_row(desk: Desk) -> None:
+    with pytest.raises(UnknownThingError):
+        desk.run("law", "confirm", "elmsford-1-1", "--by", "Ann Example")
+    assert desk.rows(schema.records) == []
+
+
+def test_confirmation_no_longer_counts_when_the_profile_cites_another_section(desk: Desk) -> None:
+    elmsford = load_profile("elmsford")
+    provision = elmsford.provision(STORM)
+    renumbered = provision.model_copy(update={"citation": "§ 288-9A(2)"})
+    ledger = Ledger.open(desk.url)
+    zone = make_registry(desk.folder).zone("elmsford")
+    with ledger.begin() as conn:
+        citations.confirm(conn, elmsford, provision, "Ann Example", 1_750_000_000_000_000)
+        citations.confirm(conn, elmsford, provision, "Sam Okafor", 1_760_000_000_000_000)
+        assert log_book.verify(conn) is None
+        newest = citations.with_confirmation(conn, elmsford, provision, zone).confirmed
+        assert newest is not None
+        assert newest.by == "Sam Okafor"
+        assert citations.with_confirmation(conn, elmsford, renumbered, zone) == renumbered
+    ledger.close()
