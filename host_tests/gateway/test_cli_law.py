@@ -83,6 +83,32 @@ def test_unknown_provision_is_told_with_where_to_look() -> None:
         law("show", "elmsford-1-1")
 
 
+@pytest.mark.usefixtures("no_gateway")
+def test_clocks_of_a_provision_fall_by_both_readings() -> None:
+    (file, hear, decide) = law_json("due", "hillburn-192-21-appeal", "--start", "issuance=2026-06-26 10:00")
+    assert file["strict"] == "2026-07-11T16:30:00-04:00"  # a Saturday
+    assert file["lenient"] == file["counts"] == "2026-07-14T00:00:00-04:00"  # Monday is over
+    assert hear["counts"] is decide["counts"] is None  # not filed, not decided
+
+
+@pytest.mark.usefixtures("no_gateway")
+@pytest.mark.parametrize("start", ["crossing=2026-06-26 10:00", "2026-06-26 10:00", "issuance", "issuance=soon"])
+def test_start_that_no_clock_has_or_no_time_is_refused(start: str) -> None:
+    with pytest.raises(InputError, match="--start"):
+        law("due", "hillburn-192-21-appeal", "--start", start)
+
+
+@pytest.mark.usefixtures("no_gateway")
+def test_provision_without_clocks_says_where_to_look() -> None:
+    with pytest.raises(InputError, match="headwall law show"):
+        law("due", "hillburn-192-13-failing-system", "--start", "receipt=2026-06-26 10:00")
+
+
+def test_clocks_are_told_in_the_zone_of_the_registry(desk: Desk) -> None:
+    told = json.loads(desk.run("law", "due", "elmsford-288-28-appeal", "--start", "receipt=2026-01-05 09:00", "--json"))
+    assert told[1]["strict"] == "2026-01-20T16:30:00-05:00"
+
+
 def test_differences_of_two_codes_are_told() -> None:
     found = law_json("diff", "elmsford", "north_castle")
     assert {"kind": "applicability", "what": "Area", "first": "1 acre", "second": "5000 sq ft"} in found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +14,13 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
-from headwall.cli.opened import Opened, named, opened
-from headwall.errors import UnknownThingError
+from headwall.cli.opened import Opened, named, opened, parse_time
+from headwall.errors import InputError, UnknownThingError
+from headwall.law import clocks, localtime
 from headwall.law.ambiguities import questions
 from headwall.law.compare import differences
 from headwall.law.coverage import coverage
+from headwall.law.deadlines import Start
 from headwall.law.page import code_page, coverage_page
 from headwall.law.profile import Profile, load_profile, profile_names
 from headwall.law.provision import Provision
@@ -26,6 +29,7 @@ from headwall.rules import citations, duties
 
 #: kinds of provisions that a rule judges
 JUDGED = frozenset({duties.KIND})
+_NEW_YORK = "America/New_York"
 
 AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
 Code = Annotated[str, typer.Argument(metavar="CODE", help="name of a profile, or the path of one (….toml)")]
@@ -36,6 +40,7 @@ def register(app: typer.Typer) -> None:
     law = typer.Typer(no_args_is_help=True, help="The codes as data: provisions, clocks, differences.")
     law.command("list")(list_provisions)
     law.command("show")(show)
+    law.command("due")(due)
     law.command("diff")(diff)
     law.command("coverage")(coverage_table)
     law.command("confirm")(confirm)
@@ -83,6 +88,33 @@ def show(provision: Known, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJso
     console.print(table)
     for number in found.questions:
         console.print(f"{number}: {questions()[number].asks} {questions()[number].taken}")
+
+
+def due(
+    provision: Known,
+    start: Annotated[
+        list[str],
+        typer.Option(
+            "--start", help='what a clock starts with, and when: "issuance=2026-06-26 10:00"; several if need be'
+        ),
+    ],
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """When the clocks of a provision fall, under the strict and the lenient reading."""
+    with _gateway(config) as at:
+        profile, found = _found(provision, at)
+        where = _zone(profile, at)
+    if not found.deadlines:
+        raise InputError(f"{found.id} has no clock of its own; see headwall law show {found.id}")
+    starts = _starts(start, found, where)
+    rows = []
+    for each in found.deadlines:
+        falls = clocks.due(each, starts, where, profile.office_closes)
+        times = (falls.strict_us, falls.lenient_us, falls.taken_us)
+        told = [None if instant is None else localtime.iso(instant, where) for instant in times]
+        rows.append({"clock": each.name, "rule": each.text, "strict": told[0], "lenient": told[1], "counts": told[2]})
+    _print(rows, ["Clock", "Rule", "Strict", "Lenient", "Counts"], as_json)
 
 
 def diff(first: Code, second: Code, as_json: AsJson = False) -> None:
@@ -156,11 +188,31 @@ def _found(provision_id: str, at: Opened | None) -> tuple[Profile, Provision]:
     raise UnknownThingError(f"no profile has a provision {provision_id!r}; `headwall law list CODE` shows them")
 
 
+def _zone(profile: Profile, at: Opened | None) -> tzinfo:
+    """The municipality's zone in the registry; without one there New York's, whose law the clocks follow."""
+    found = [each for each in at.registry.municipalities if load_profile(each.profile) == profile] if at else []
+    return localtime.zone(found[0].time_zone if found else _NEW_YORK)
+
+
+def _starts(given: list[str], provision: Provision, where: tzinfo) -> dict[Start, int]:
+    """The instants that a person gave, by what starts with them."""
+    read = [each.read(reading) for each in provision.deadlines for reading in (each.strict, each.lenient)]
+    known = {each.starts: each.starts for each in read}
+    found: dict[Start, int] = {}
+    for text in given:
+        name, _, moment = text.partition("=")
+        if name not in known or not moment:
+            wanted = ", ".join(sorted(known))
+            raise InputError(f"--start {text!r}: write NAME=TIME; the clocks of {provision.id} start with {wanted}")
+        found[known[name]] = parse_time(moment, where, f"--start {name}")
+    return found
+
+
 def _print(rows: list[dict[str, Any]], heads: list[str], as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
     table = Table(*heads)
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        table.add_row(*("" if value is None else str(value) for value in row.values()))
     Console(markup=False, highlight=False).print(table)
