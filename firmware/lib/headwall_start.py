@@ -44,8 +44,11 @@ def choose():
 def failed(why):
     """The version on trial has crashed: the next start takes it back, unless it was confirmed before."""
     if not _verdict():
-        with open(VERDICT, "w") as file:
-            file.write(why)
+        try:
+            with open(VERDICT, "w") as file:
+                file.write(why)
+        except OSError as error:  # the flash is full: the starts are counted still
+            print("%s cannot be written: %s" % (VERDICT, error))
 
 
 def _end(slots, verdict):
@@ -65,7 +68,8 @@ def _end(slots, verdict):
 def _slots():
     try:
         with open(SLOTS) as file:
-            return json.load(file)
+            found = json.load(file)
+        return found if isinstance(found, dict) else {}
     except (OSError, ValueError) as error:  # only by hand: the version in /lib starts
         print("%s cannot be read: %s" % (SLOTS, error))
         return {}

@@ -11,7 +11,7 @@ from headwall_board.bundle import PRIVATE, PUBLIC, make_bundle, make_key, read_p
 from headwall_board.release import Release, compiled
 
 #: what the small node is made of, beside its update_app.py
-MODULES = ("slots", "order", "update", "install", "log", "chip")
+MODULES = ("slots", "slots_read", "order", "update", "install", "log", "chip")
 
 
 @pytest.fixture

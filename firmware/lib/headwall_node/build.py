@@ -17,7 +17,7 @@ _MADE_FROM = (
 
 def start():
     """Settings first, then the Node that they describe; None where there are no settings."""
-    slots.load()
+    overlay.call("slots_read", "load")
     update = _update() if (slots.state["update"] or {}).get("state") == "loading" else None
     given, in_force, refused = overlay.call("settings", "load", "trial" in slots.state)
     if given is None:

@@ -197,7 +197,7 @@ def store(raw, path="config.json", secrets="secrets.json"):
 def prepare(target, key, keep, path="config.json", secrets="secrets.json"):
     """Put the settings down in the file `target`, as stored.py reads them; returns why `path` was not taken.
 
-    key: stands in the first line. What came from the secrets is only named there.
+    key: names what they are made of; it goes into the seal. What came from the secrets is only named there.
     """
     full, digest, faults = load(path, secrets, keep)
     if full is None:
@@ -211,11 +211,14 @@ def prepare(target, key, keep, path="config.json", secrets="secrets.json"):
     for name in hidden:
         del full[name]
     why = "; ".join(faults)[:400] or None
-    first = {"key": key, "hash": digest, "why": why, "hidden": hidden, "node": full}
+    first = {"hash": digest, "why": why, "hidden": hidden, "node": full}
+    seal = sha256(key)
     with open(target + ".new", "w") as f:
         for each in [first] + sensors:
-            json.dump(each, f)
-            f.write("\n")
+            text = json.dumps(each) + "\n"
+            seal.update(text)
+            f.write(text)
+        f.write(hexlify(seal.digest()[:8]).decode())
     os.rename(target + ".new", target)
     return faults
 
@@ -233,7 +236,7 @@ def _read(path, hidden):
     try:
         with open(path, "rb") as f:
             raw = f.read()
-    except OSError as e:
+    except (OSError, MemoryError) as e:
         return None, None, ["%s cannot be read: %s" % (path, e)]
     given, faults = _parse(raw, path, hidden)
     return (None, None, faults) if faults else (given, raw, faults)
@@ -244,6 +247,8 @@ def _parse(raw, path, hidden):
         given = json.loads(raw)
     except ValueError:
         return None, ["%s is no JSON" % path]
+    except (MemoryError, RuntimeError) as e:  # RuntimeError: nested deeper than the stack
+        return None, ["%s: %s: %s" % (path, type(e).__name__, e)]
     if isinstance(given, dict):
         given.update(hidden)
     return given, validate(given)

@@ -12,6 +12,8 @@ configuration again with every connection.
 One that was taken is on trial, since no check knows a wrong broker's name or a pin that stops the program: it stays
 when the gateway has acknowledged custody under it. It is refused, and the last one that was good comes back, when that
 does not come in six hours and two uplinks, or in six starts; wake-ups from deep sleep do not count.
+
+Flash may give anything: what these files must hold is looked at before it is believed, and garbage is as no file.
 """
 
 import json
@@ -32,6 +34,7 @@ TRIAL = "config.trial"  # {"hash", "starts"} of the configuration on trial
 GOOD = "config.json.good"  # the last one that has proved itself, or came by cable
 _TRIAL_MS = const(21600000)
 _STARTS = const(6)  # the check is one of them
+_SEAL = const(16)  # bytes at the end of the stored settings: hex digits of a hash of what they were made of and of them
 
 
 def load(on_trial=False):
@@ -41,8 +44,13 @@ def load(on_trial=False):
     "gauges" and of the "sampled" ones; "battery" has the stream of the supply's voltage, or nothing.
     A version on trial takes nothing new: the one before it must find settings that it can read.
     """
-    error = None if on_trial else _take_candidate()
-    new = not on_trial and _on_trial()
+    error, new = None, False
+    if not on_trial:
+        try:
+            error = _take_candidate()
+            new = _on_trial()
+        except OSError as fault:  # no reason not to start with what is there
+            log.trouble("settings", "flash does not take: %s" % fault)
     key = _key(on_trial)
     found = _stored(key)
     if found is None:
@@ -60,12 +68,15 @@ def load(on_trial=False):
 
 
 def _stored(key):
-    """The node's line, or None if it was made of other things than those that `key` names."""
+    """The node's line, or None if the file is damaged or was made of other things than those that `key` names."""
     try:
-        found = stored.line(0)
-    except (OSError, ValueError):
+        with open(stored.PATH, "rb") as file:
+            seal = _sha(file, os.stat(stored.PATH)[6] - _SEAL, sha256(key))
+            if file.read() != hexlify(seal.digest()[:8]):
+                return None
+    except OSError:  # there is none
         return None
-    return found if found.get("key") == key else None
+    return stored.line(0)
 
 
 def _key(on_trial):
@@ -74,8 +85,8 @@ def _key(on_trial):
     program = (VERSION, slots.state.get("active"), update.get("bundle"), on_trial)
     found = sha256("%s %s %s %s" % program)
     for path in (CONFIG, SECRETS):
-        found.update(sha256(_read(path)).digest())
-    return hexlify(found.digest()[:8]).decode()
+        found.update(_file_hash(path))
+    return _hex(found)
 
 
 def receive(raw, in_force):
@@ -94,45 +105,44 @@ def receive(raw, in_force):
 
 def refused():
     """Hash and reason of the last configuration that was refused; empty when the last one was taken."""
-    try:
-        return json.loads(_read(REFUSED))
-    except ValueError:
-        return {}
+    found = _object(REFUSED)
+    sound = isinstance(found.get("hash"), str) and isinstance(found.get("why"), str)
+    return found if sound else {}
 
 
 def _take_candidate():
     """Check the configuration that waits, if one does; why it was refused, or None."""
-    raw = _read(CANDIDATE)
-    if not raw:
-        return None
     try:
+        raw = _read(CANDIDATE)
+        if not raw:
+            return None
         faults = overlay.call("config", "store", raw)
     except Exception as fault:  # no memory for what it holds, or no room on flash: no reason never to start again
         faults = ["%s: %s" % (type(fault).__name__, fault)]
+    name = _file_hash(CANDIDATE)
     if faults:
-        _write(REFUSED, json.dumps({"hash": _hash(raw), "why": _text(faults)}))
+        _write(REFUSED, json.dumps({"hash": name, "why": _text(faults)}))
     else:
         _remove(REFUSED)
-        _write(TRIAL, json.dumps({"hash": _hash(raw), "starts": 0}))
+        _write(TRIAL, json.dumps({"hash": name, "starts": 0}))
     _remove(CANDIDATE)  # last: power may go before
     return _text(faults)
 
 
 def _on_trial():
     """Whether the configuration is on trial still; counts the start, and ends a trial that had too many."""
-    try:
-        trial = json.loads(_read(TRIAL))
-    except ValueError:  # there is none
-        return False
-    if trial["hash"] != _hash(_read(CONFIG)):  # another came by cable
+    trial = _object(TRIAL)
+    name = _file_hash(CONFIG)
+    if trial.get("hash") != name:  # there is none, or another configuration came by cable
         _remove(TRIAL)
         return False
     if machine.reset_cause() != machine.DEEPSLEEP_RESET:
-        trial["starts"] += 1
-        if trial["starts"] > _STARTS:
+        starts = trial.get("starts")
+        starts = starts + 1 if isinstance(starts, int) else 1
+        if starts > _STARTS:
             _take_back("no custody in %d starts" % _STARTS)
             return False
-        _write(TRIAL, json.dumps(trial))
+        _write(TRIAL, json.dumps({"hash": name, "starts": starts}))
     return True
 
 
@@ -153,7 +163,7 @@ def _take_back(why):
     """Refuse the configuration in force; the last good one takes its place."""
     good = _read(GOOD)
     if good:
-        _write(REFUSED, json.dumps({"hash": _hash(_read(CONFIG)), "why": why}))
+        _write(REFUSED, json.dumps({"hash": _file_hash(CONFIG), "why": why}))
         _write(CONFIG, good)
     _remove(TRIAL)
 
@@ -169,7 +179,40 @@ def _text(faults):
 
 
 def _hash(raw):
-    return hexlify(sha256(raw).digest()[:8]).decode()
+    return _hex(sha256(raw))
+
+
+def _file_hash(path):
+    """_hash() of what is in a file: of nothing, if it is not there."""
+    try:
+        with open(path, "rb") as file:
+            return _hex(_sha(file, os.stat(path)[6], sha256()))
+    except OSError:
+        return _hash(b"")
+
+
+def _sha(file, left, found):
+    """`found` with the next `left` bytes of a file in it; by pieces, since it may be longer than memory."""
+    while left > 0:
+        piece = file.read(min(left, 256))
+        if not piece:
+            break
+        found.update(piece)
+        left -= len(piece)
+    return found
+
+
+def _hex(found):
+    return hexlify(found.digest()[:8]).decode()
+
+
+def _object(path):
+    """The JSON object in a file; an empty one if it holds anything else."""
+    try:
+        found = json.loads(_read(path))
+    except Exception:  # also nested deeper than the stack, or more than memory holds
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _read(path):

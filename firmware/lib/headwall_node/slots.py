@@ -3,10 +3,8 @@
 slots.json has these words. active: the folder of the version in force, "" for the one that came by cable (/lib) ·
 trial, starts: the folder of one that is being tried, and how often it has started · update: of the newest bundle its
 name, size, version, slot, the id of the command, state and why. headwall_start ends trials; order.py writes what is
-ordered, loaded and refused. Every node has this module in memory, so it is small.
+ordered, loaded and refused; slots_read.py reads it. Every node has this module in memory, so it is small.
 """
-
-import json
 
 from micropython import const
 
@@ -15,19 +13,6 @@ _TRIAL_MS = const(7200000)  # so long a version may run without custody before t
 state = {"update": None}
 restart = None  # why the board is to start anew, or None
 settings_ms = None  # uptime until which the gateway's custody must have come under new settings; None: they are not new
-
-
-def load():
-    """Read slots.json, as it is for this start."""
-    try:
-        with open("slots.json") as file:
-            found = json.load(file)
-        if isinstance(found, dict) and isinstance(found.get("update"), dict):  # else by hand: not to be believed
-            state.update(found)
-    except (OSError, ValueError):  # never updated over the air
-        pass
-    if "trial" in state and not __file__.startswith("/%s" % state["trial"]):  # it could not be started
-        del state["trial"]
 
 
 def judge(custody, uptime_ms):
@@ -43,8 +28,11 @@ def judge(custody, uptime_ms):
     verdict = "custody"
     if not custody:
         verdict = restart = "no custody in %d minutes" % (_TRIAL_MS // 60000)
-    with open("slots.verdict", "w") as file:  # headwall_start makes it last
-        file.write(verdict)
+    try:
+        with open("slots.verdict", "w") as file:  # headwall_start makes it last
+            file.write(verdict)
+    except OSError:  # the flash is full: the next custody tries it again
+        return
     trial = state.pop("trial")
     if custody:
         state["active"] = trial

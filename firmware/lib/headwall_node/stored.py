@@ -1,7 +1,8 @@
 """The checked settings as the node uses them, on flash: `config.run`, made by settings.py.
 
-A line for the node, then a line a sensor, each with all its defaults. A sensor's line is read when the sensor is: all
-of them at once would fill a tenth of the heap.
+A line for the node, then a line a sensor, each with all its defaults; at its end a seal, so that a file that is damaged
+is made anew and not believed. A sensor's line is read when the sensor is: all of them at once would fill a tenth of the
+heap.
 """
 
 import json

@@ -5,7 +5,7 @@ import json
 import machine
 import world
 
-from . import VERSION, slots
+from . import VERSION, slots, slots_read
 from .order import order
 
 
@@ -13,7 +13,7 @@ def run():
     world.ran.append(VERSION)
     if VERSION == "crashing":
         raise ValueError("no such pin")
-    slots.load()
+    slots_read.load()
     if (slots.state["update"] or {}).get("state") == "loading":
         _pull()
     else:
