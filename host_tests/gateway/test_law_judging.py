@@ -1,0 +1,68 @@
+"""The same rain under each municipality's code: what the rules make of it is what that code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from headwall.law.profile import load_profile, profile_names
+from headwall.registry import Registry, load_registry
+from headwall.rules import duties
+from headwall.web.status import gauges_at
+from support.rules_house import HOUR, House, at, make_registry
+
+CHECKOUT = Path(__file__).parents[2]
+STORM = at("2026-06-10 12:00")
+
+
+def village(folder: Path, profile: str) -> Registry:
+    make_registry(folder)
+    path = folder / "registry.toml"
+    path.write_text(path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{profile}"'), "utf-8")
+    return load_registry(path)
+
+
+def judged(registry: Registry, tips: int) -> list[duties.Duty]:
+    house = House(registry, STORM + 24 * HOUR)
+    house.rain(STORM, tips)
+    house.judge()
+    with house.ledger.read() as conn:
+        found = duties.listed(conn, everything=True)
+    house.close()
+    return found
+
+
+@pytest.mark.parametrize("profile", profile_names())
+def test_two_inches_of_rain_make_a_report_due_in_elmsford_alone(profile: str, tmp_path: Path) -> None:
+    found = [each.body.provision for each in judged(village(tmp_path, profile), 200)]
+    assert found == (["elmsford-288-8a2-storm"] if profile == "elmsford" else [])
+
+
+def test_code_of_a_sixth_municipality_is_judged_by_its_own_numbers(tmp_path: Path) -> None:
+    own = tmp_path / "nowhere.toml"
+    own.write_text((CHECKOUT / "docs/examples/profile.toml").read_text("utf-8"), "utf-8")
+    registry = village(tmp_path, str(own))
+    assert judged(registry, 99) == []  # an inch is asked for
+    (duty,) = judged(registry, 100)
+    assert duty.body.provision == "nowhere-1-1-storm"
+    assert duty.body.due_us == duty.body.storm.end_us + 12 * HOUR  # twelve hours from the end
+
+
+@pytest.mark.parametrize("profile", profile_names())
+def test_page_shows_the_gauges_of_every_municipality(profile: str, tmp_path: Path) -> None:
+    registry = village(tmp_path, profile)
+    house = House(registry, STORM + 24 * HOUR)
+    house.rain(STORM, 60)
+    house.judge()
+    with house.ledger.read() as conn:
+        (gauge,) = gauges_at(conn, registry, {profile: load_profile(profile)}, STORM + HOUR)
+    house.close()
+    assert gauge.datastream == "board-a/rain.tips"
+
+
+def test_no_rule_holds_a_citation_or_a_municipality_of_a_code() -> None:
+    named = re.compile(r"\d{2,3}A?-\d+[A-Z]?\(|§ ?\d|Elmsford|Hillburn|Bayville|North Castle|Horseheads", re.IGNORECASE)
+    sources = sorted((CHECKOUT / "gateway/headwall/rules").glob("*.py"))
+    assert sources
+    assert {file.name: found for file in sources if (found := named.findall(file.read_text("utf-8")))} == {}
