@@ -112,7 +112,7 @@ def test_summer_rain_is_harder_than_winter_rain_and_no_hour_is_beyond_the_record
         hourly = [fsum(rain[step : step + HOUR]) for step in range(0, STEPS, HOUR)]
         winter.append(max(hourly[: 50 * 24]))
         summer.append(max(hourly[160 * 24 : 240 * 24]))
-    assert max(summer) < 110  # the hundred-year hour of Atlas 14 near New York City is about 90 mm
+    assert max(summer) < 110  # the hundred-year hour near New York City is some 90 mm (from memory)
     assert fsum(summer) > 2 * fsum(winter)
     assert max(winter) < 35
 

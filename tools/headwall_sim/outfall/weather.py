@@ -1,9 +1,10 @@
 """A year of weather: rain, snow and its melt, air temperature, and what an unheated gauge makes of it.
 
 Storms: in the Northeast some 70 a year of more than 0.1 in, 0.5 in deep on average (E. D. Driscoll and others,
-Analysis of Storm Event Characteristics, EPA 1989), about 1,000 mm a year with the small ones here, as at Albany; those of summer last
-some 3 h, those of winter a day in three bands of 7 h (Preliminary calculations of average storm duration for the
-northeast sector of the United States). A design storm has one shape for all, so each storm here has bands of its own.
+Analysis of Storm Event Characteristics, EPA 1989; both numbers from memory), here about 1,000 mm a year with the small
+ones, as at Albany. Those of summer last some 3 h, those of winter a day in three bands of 7 h (abstract of Preliminary
+calculations of average storm duration and seasonal precipitation rates for the northeast sector of the United States).
+A design storm has one shape for all, so each storm here has bands of its own.
 """
 
 from __future__ import annotations
