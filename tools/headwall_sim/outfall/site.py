@@ -3,8 +3,9 @@
 The ranges are wide on purpose, so that no single number tells the kinds of water apart. Conductivities in µS/cm and
 turbidities in NTU lie around the mean values of the source waters of Birmingham and Tuscaloosa (R. Pitt and M. Lalor;
 Center for Watershed Protection and R. Pitt, Illicit Discharge Detection and Elimination, 2004, appendix E: tap about
-110, spring 300, sewage 420, car wash 485, laundry 560, irrigation 105; from memory, not read again), and are spread further here, because the tap
-water of New York lies anywhere between that of the Catskill reservoirs (about 100) and that of wells (600).
+110, spring 300, sewage 420, car wash 485, laundry 560, irrigation 105; from memory, not read again). They are spread
+further here, because the tap water of New York lies anywhere between that of the Catskill reservoirs (about 100) and
+that of wells (600).
 """
 
 from __future__ import annotations
