@@ -11,8 +11,10 @@ from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 from headwall.errors import ConfigurationError
+from headwall.hydrology.rain_doubt import Suspicion
 from headwall.ledger.ledger import Ledger
 from headwall.notify import outbox
 from headwall.notify.compose import Composer
@@ -21,13 +23,17 @@ from headwall.registry.model import Person
 from headwall.rules import duties
 from headwall.rules.facts import (
     Clocks,
+    Disagreement,
     Fact,
     Gap,
+    GaugePart,
     GaugeSilent,
+    HandRain,
     HistoricalSummary,
     InactiveSiteStorm,
     NearThreshold,
     NodeFault,
+    RainMissing,
     to_body,
 )
 from headwall.settings import NotifySettings, SmtpSettings
@@ -63,6 +69,21 @@ FORBIDDEN = re.compile(
 )
 
 _OVER = storm(63, ended=True)
+_OTHER = "gauge-b/rain.tips"
+#: over its first half the primary was off for the winter; the rest may be snow
+_HALVES = [
+    GaugePart(_OTHER, "backup", _OVER.start_us, _OVER.start_us + HOUR_US, "5.08", "0.2"),
+    GaugePart(GAUGE, "primary", _OVER.start_us + 2 * HOUR_US, _OVER.end_us, "8.382", "0.33"),
+]
+_WINTER = msgspec.structs.replace(
+    _OVER,
+    corrected_mm="16.5",
+    corrected_in="0.65",
+    corrected_at_least=True,
+    parts=_HALVES,
+    by_hand=[HandRain(12, "Ruth Adler", GAUGE, at("06-10 12:00"), at("06-10 15:00"), "2.54", "0.1")],
+    disagreement=[Disagreement(GAUGE, _OTHER, "8.382", "0.33", "2.032", "0.08")],
+)
 _GAP = Gap(at("06-10 15:50"), at("06-10 16:31"))
 _ENDED_CLOCKS = Clocks(
     CROSSING_US + 24 * HOUR_US, _OVER.start_us + 24 * HOUR_US, _OVER.end_us + 24 * HOUR_US, "crossing"
@@ -133,6 +154,55 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
         [
             NearThreshold("elmsford", "site-2", RULE, "gauge-b/rain.tips", storm(49, ended=True), "0.5"),
             InactiveSiteStorm("elmsford", "site-1", RULE, GAUGE, _OVER, CROSSING_US, "shut_down", [_GAP]),
+        ],
+    ),
+    "parts_and_hand": (
+        at("06-11 08:10"),
+        "ruth-adler",
+        False,
+        [
+            duty(
+                version=2,
+                storm=_WINTER,
+                clocks=_ENDED_CLOCKS,
+                gaps=[Gap(_OVER.start_us, at("06-10 15:00"), "off: no heater; maintenance by Sam Okafor"), _GAP],
+                previous_due_us=CROSSING_US + 23 * HOUR_US,
+                previous_depth_in="0.51",
+                because="calibration of 2026-06-10 by Sam Okafor",
+            )
+        ],
+    ),
+    "near_by_correction": (
+        at("06-11 07:00"),
+        "ruth-adler",
+        True,
+        [
+            NearThreshold(
+                "elmsford",
+                "site-2",
+                RULE,
+                _OTHER,
+                msgspec.structs.replace(storm(48, ended=True), corrected_mm="12.9", corrected_in="0.507"),
+                "0.5",
+                by_correction=True,
+            )
+        ],
+    ),
+    "rain_missing": (
+        at("06-11 07:00"),
+        "ruth-adler",
+        True,
+        [
+            RainMissing(
+                "elmsford",
+                ["site-2"],
+                _OTHER,
+                [
+                    Suspicion("neighbours_have_rain", _OVER.start_us, at("06-10 17:00"), {f"{GAUGE}_mm": 16.002}),
+                    Suspicion("level_rises", at("06-10 11:00"), at("06-10 17:00"), {"rise_m": 0.24, "at": "site-1"}),
+                ],
+                at("06-10 17:05"),
+            )
         ],
     ),
     "gauge_silent": (

@@ -17,8 +17,8 @@ TOTAL, TRIGGER, BAR = (11, 61, 102), (179, 38, 30), (127, 178, 217)
 
 def picture(instants: Sequence[int], *, title: str = "Rain at the gauge", gaps: Sequence[Gap] = ()) -> StormPicture:
     return StormPicture(
-        tips=[(instant, 1) for instant in instants],
-        tip=parse_depth("0.01 in"),
+        rain=[(instant, 1) for instant in instants],
+        quantum=parse_depth("0.01 in"),
         trigger=parse_depth("0.5 in"),
         crossing_us=CROSSING_US,
         until_us=instants[-1],

@@ -38,15 +38,15 @@ class StormPicture:
     """What is drawn.
 
     Attributes:
-        tips: (instant in µs, tips), in order of time; the storm's only.
-        tip: the depth of one tip.
+        rain: (instant in µs, quanta), in order of time; the storm's only.
+        quantum: the depth of one, a tip's where one gauge caught it all.
         trigger: the depth that the code asks about.
         crossing_us: when it was reached, None where it was not.
         until_us: the right edge: the last rain, or now while the storm goes on.
     """
 
-    tips: Sequence[tuple[int, int]]
-    tip: Depth
+    rain: Sequence[tuple[int, int]]
+    quantum: Depth
     trigger: Depth
     crossing_us: int | None
     until_us: int
@@ -79,9 +79,9 @@ def _draw(storm: StormPicture) -> bytes:
 
 def bar_step_us(storm: StormPicture) -> int:
     """A quarter of an hour, or an hour for a storm of more than a day and a half."""
-    if not storm.tips:
+    if not storm.rain:
         return _QUARTER_US
-    return _QUARTER_US if storm.until_us - storm.tips[0][0] <= _LONG_US else _HOUR_US
+    return _QUARTER_US if storm.until_us - storm.rain[0][0] <= _LONG_US else _HOUR_US
 
 
 def step_words(step_us: int) -> str:
@@ -89,9 +89,9 @@ def step_words(step_us: int) -> str:
 
 
 def _draw_bars(axes: Axes, storm: StormPicture, step_us: int) -> None:
-    found = hyetograph(storm.tips, step_us)
+    found = hyetograph(storm.rain, step_us)
     starts = [_x(start_us) for start_us, _ in found]
-    heights = [_inches(storm.tip * tips) for _, tips in found]
+    heights = [_inches(storm.quantum * amount) for _, amount in found]
     axes.bar(starts, heights, width=0.94 * step_us / _DAY_US, align="edge", color=_BAR, label="rain")
     axes.set_ylabel(f"rain in {step_words(step_us)} (in)", fontsize=8.5, color=_INK)
     axes.set_ylim(0, max([*heights, 0.02]) * 1.35)
@@ -100,10 +100,10 @@ def _draw_bars(axes: Axes, storm: StormPicture, step_us: int) -> None:
 
 def _draw_total(axes: Axes, storm: StormPicture) -> None:
     times, sums, running = [], [0.0], 0
-    for instant, tips in storm.tips:
-        running += tips
+    for instant, amount in storm.rain:
+        running += amount
         times.append(_x(instant))
-        sums.append(_inches(storm.tip * running))
+        sums.append(_inches(storm.quantum * running))
     edges = [times[0], *times, _x(storm.until_us)] if times else []
     axes.step(edges, [*sums, sums[-1]][: len(edges)], where="post", color=_TOTAL, linewidth=1.8)
     trigger = _inches(storm.trigger)
@@ -149,7 +149,7 @@ def _draw_gaps(axes: Axes, storm: StormPicture) -> None:
 
 
 def _label_time(axes: Axes, storm: StormPicture, step_us: int) -> None:
-    left_us = (storm.tips[0][0] if storm.tips else storm.until_us - _HOUR_US) // step_us * step_us
+    left_us = (storm.rain[0][0] if storm.rain else storm.until_us - _HOUR_US) // step_us * step_us
     margin_us = max((storm.until_us - left_us) // 60, MINUTE_US)
     axes.set_xlim(_x(left_us - margin_us), _x(storm.until_us + margin_us))
     ticks = _ticks(left_us, storm.until_us, storm.zone)

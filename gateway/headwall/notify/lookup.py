@@ -18,14 +18,16 @@ from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Person
-from headwall.rules.facts import Fact, HistoricalSummary, NodeFault, StormSummary
-from headwall.rules.layers import gauge_layers
+from headwall.rules.facts import Fact, HistoricalSummary, NodeFault, StormDuty, StormSummary
+from headwall.rules.gauge_set import Member, sets_of_site
+from headwall.rules.layers import FOREVER_US, gauge_layers
 from headwall.rules.lost_tips import LostTips, lost_between
-from headwall.rules.rain import valid_between
 from headwall.rules.rain_doubts import of_storm
+from headwall.rules.rain_heard import Gauge, hear, quantum_of
 from headwall.rules.tell import accepted
+from headwall.units import Depth
 
-_EVERYTHING = 2**62  # an append position behind all there are
+_BESIDE_US = 3_600_000_000  # what lies so far from a storm is looked at too
 
 
 class Lookup:
@@ -90,12 +92,28 @@ class Lookup:
 
     # --- ledger ---
 
-    def tips(self, datastream: str, start_us: int, end_us: int) -> list[tuple[int, int]]:
-        """The valid tips of a gauge between two instants, both included: (instant in µs, count)."""
+    def rain(self, duty: StormDuty) -> tuple[list[tuple[int, int]], Depth] | None:
+        """The rain of a duty's storm as it counts, of all gauges and by hand: (instant in µs, quanta), and the quantum.
+
+        None where nothing is on record, or the gauge is none.
+        """
+        site, storm = self.registry.site(duty.site), duty.storm
+        sets = sets_of_site(self.registry, site) if site else []
+        known = [each.members for each in sets if each.primary == duty.datastream]
+        members = known[0] if known else (Member(duty.datastream, 0, FOREVER_US),)
+        if not self.registry.datastream_spans(duty.datastream):
+            return None
         with self.ledger.read() as conn:
-            layers = gauge_layers(conn, self.registry, datastream)
-            found = valid_between(conn, layers, start_us, end_us, _EVERYTHING)
-        return [(reading.time_us, reading.tips) for reading in found if reading.tips]
+            gauges = [
+                Gauge(each, gauge_layers(conn, self.registry, each.datastream), _silent_after_us(self.registry, each))
+                for each in members
+            ]
+            heard = hear(conn, gauges, storm.start_us, storm.end_us, FOREVER_US, _BESIDE_US)
+        falls = [fall for fall in heard.falls if storm.start_us <= fall.time_us <= storm.end_us]
+        if not falls:
+            return None
+        quantum = quantum_of(gauges, storm.start_us)
+        return [(fall.time_us, int(fall.unit.mm * (fall.tips or 1) / quantum.mm)) for fall in falls], quantum
 
     def doubts(self, datastream: str, storm: StormSummary) -> list[Suspicion]:
         """Why a storm's depth may be wrong: of each gauge that gave a part of it."""
@@ -139,3 +157,7 @@ class Lookup:
         with self.ledger.read() as conn:
             found = conn.execute(query).first()
         return (found.state, found.closed_by or "", found.closed_us) if found else None
+
+
+def _silent_after_us(registry: Registry, gauge: Member) -> int:
+    return max(span.entry.silent_after_min for span in registry.datastream_spans(gauge.datastream)) * 60_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import tzinfo
+from decimal import Decimal
 from functools import partial
 
 from headwall.law.localtime import day_of, short
@@ -163,10 +164,15 @@ class StormSection:
         fell, over = ("fell", "; the storm is over") if one.storm.ended else ("has fallen so far", "")
         by, reached = wording.first_upper(_FIRED.get(one.fired_by, one.fired_by)), short(one.crossing_us, self._zone)
         judged = "had been judged to reach" if one.trigger_gone else "reached"
-        return (
-            f"{depth} of rain {fell} at the gauge “{self._look.gauge_place(one.datastream)}”{over}. "
-            f"{by} {judged} {self._trigger_text()} on {reached}."
-        )
+        return f"{depth} of rain {fell} at {self._where()}{over}. {by} {judged} {self._trigger_text()} on {reached}."
+
+    def _where(self) -> str:
+        """Whose rain it is, in a few words; what each gave stands under What fell."""
+        one = self._one
+        gauges = "the site's gauges" if one.storm.parts else f"the gauge “{self._look.gauge_place(one.datastream)}”"
+        by_hand = sum(Decimal(each.depth_in) for each in one.storm.by_hand)
+        people = wording.listed(list(dict.fromkeys(each.by for each in one.storm.by_hand)))
+        return gauges + (f", {wording.inches(str(by_hand))} of it snow water entered by {people}" if people else "")
 
     def _trigger_text(self) -> str:
         if self._provision is None:
@@ -178,13 +184,13 @@ class StormSection:
         one = self._one
         why = _GONE.get(one.trigger_gone, one.trigger_gone)
         into = f" (now duty {one.merged_into})" if one.merged_into is not None else ""
-        what = wording.first_upper(one.because) or "Late data"
-        return [f"{what} changed this: {why}{into}. The duty stays open until a named person closes it: your decision."]
+        what = f"Changed by an entry ({one.because})" if one.because else "Late data changed this"
+        return [f"{what}: {why}{into}. The duty stays open until a named person closes it: your decision."]
 
     def _correction_lead(self) -> list[str]:
         one = self._one
         assert one.previous_due_us is not None
-        lines = [f"This corrects an earlier mail, because of a {one.because}." if one.because else _CAME_LATE]
+        lines = [f"This corrects an earlier mail. What changed: {one.because}." if one.because else _CAME_LATE]
         if one.previous_due_us != one.due_us:
             lines.append(f"Due: was {wording.full_time(one.previous_due_us, self._zone)}; now {self.due()}.")
         if one.previous_depth_in is not None:
@@ -365,15 +371,14 @@ class StormSection:
     def _picture(self, cid: str) -> Picture | None:
         """The hyetograph; None where the gauge is not a tipping bucket or nothing valid is on record for the storm."""
         one = self._one
-        tip = self._look.tip(one.datastream, one.crossing_us)
-        tips = self._look.tips(one.datastream, one.storm.start_us, one.storm.end_us)
-        if tip is None or not tips or self._provision is None:
+        rain = self._look.rain(one)
+        if rain is None or self._provision is None:
             return None
         trigger = parse_depth(self._provision.storm_on(day_of(one.crossing_us, self._zone)).depth)
         until_us = one.storm.end_us if one.storm.ended else max(one.storm.end_us, self._look.now_us)
         drawn = hyetograph.StormPicture(
-            tips=tips,
-            tip=tip.depth,
+            rain=rain[0],
+            quantum=rain[1],
             trigger=trigger,
             crossing_us=one.crossing_us,
             until_us=until_us,
