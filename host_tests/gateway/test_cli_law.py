@@ -85,10 +85,10 @@ def test_unknown_provision_is_told_with_where_to_look() -> None:
 
 @pytest.mark.usefixtures("no_gateway")
 def test_clocks_of_a_provision_fall_by_both_readings() -> None:
-    (file, hear, decide) = law_json("due", "hillburn-192-21-appeal", "--start", "issuance=2026-06-26 10:00")
+    (file, hear, serve) = law_json("due", "hillburn-192-21-appeal", "--start", "issuance=2026-06-26 10:00")
     assert file["strict"] == "2026-07-11T16:30:00-04:00"  # a Saturday
     assert file["lenient"] == file["counts"] == "2026-07-14T00:00:00-04:00"  # Monday is over
-    assert hear["counts"] is decide["counts"] is None  # not filed, not decided
+    assert hear["counts"] is serve["counts"] is None  # not filed, not decided
 
 
 @pytest.mark.usefixtures("no_gateway")

@@ -35,20 +35,20 @@ TODAY = date(2026, 6, 10)
 APPEALS = {
     ("bayville", "illicit", "file"): (10, "days", "issuance"),
     ("bayville", "illicit", "hear"): (30, "days", "filing"),
-    ("bayville", "illicit", "decide"): (5, "days", "decision"),
+    ("bayville", "illicit", "serve"): (5, "days", "decision"),
     ("elmsford", "development", "file"): (15, "days", "service"),
     ("elmsford", "illicit", "file"): (10, "days", "notice_date"),
     ("elmsford", "illicit", "hear"): (15, "days", "receipt"),
     ("hillburn", "illicit", "file"): (15, "days", "issuance"),
     ("hillburn", "illicit", "hear"): (30, "days", "filing"),
-    ("hillburn", "illicit", "decide"): (5, "days", "decision"),
+    ("hillburn", "illicit", "serve"): (5, "days", "decision"),
     ("horseheads", "illicit", "file"): (15, "days", "issuance"),
     ("horseheads", "illicit", "hear"): (30, "days", "filing"),
-    ("horseheads", "illicit", "decide"): (5, "days", "decision"),
+    ("horseheads", "illicit", "serve"): (5, "days", "decision"),
     ("north_castle", "development", "file"): (15, "days", "service"),
     ("north_castle", "illicit", "file"): (15, "days", "issuance"),
     ("north_castle", "illicit", "hear"): (30, "days", "filing"),
-    ("north_castle", "illicit", "decide"): (5, "days", "decision"),
+    ("north_castle", "illicit", "serve"): (5, "days", "decision"),
 }
 
 #: (code, article) → fines by tier, jail, years of the window, unit of a continuing violation

@@ -19,6 +19,7 @@ Extends = Literal["no", "open", "yes"]
 Start = Literal[
     "abatement",
     "acceptance",
+    "closing",
     "crossing",
     "decision",
     "discharge",
@@ -56,6 +57,7 @@ Start = Literal[
 START_TEXT: Final[dict[Start, str]] = {
     "abatement": "the end of the abatement",
     "acceptance": "final acceptance",
+    "closing": "the closing of the case",
     "crossing": "the instant the depth is reached",
     "decision": "the decision",
     "discharge": "the discharge",

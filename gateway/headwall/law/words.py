@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwall.law.deadlines import Deadline, Reading
+from headwall.law.deadlines import START_TEXT, Deadline, Reading
 from headwall.law.provision import Provision
 from headwall.law.provisions import ExemptSource, FailingCondition, Tier
 from headwall.law.storm_report import Choice, Companion, StormNumbers
@@ -42,9 +42,9 @@ def matter_rows(provision: Provision) -> list[tuple[str, str]]:
     ]
     kept = provision.retention
     if kept is not None:
-        own.append(
-            ("Kept", f"{kept.of}: at least {kept.count} {kept.unit}, from the latest of {', '.join(kept.starts)}")
-        )
+        starts = ", ".join(START_TEXT[start] for start in kept.starts)
+        since = f"the latest of {starts}" if len(kept.starts) > 1 else starts
+        own.append(("Kept", f"{kept.of}, at least {kept.count} {kept.unit} from {since}"))
     return [(label, text) for label, text in (*said, *clocks, *own) if text]
 
 
