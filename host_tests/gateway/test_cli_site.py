@@ -120,10 +120,12 @@ def test_a_basin_as_an_officer_reads_it(desk: Desk) -> None:
     Probe(ledger, "basin-3").put("bed.distance", [(at("2026-05-20 10:00"), 1.9)])
     ledger.close()
     desk.run("record", "sediment", "basin-3", *BY, "--at", "2026-03-01 09:00", "--depth", "3 ft")
+    septic_registry(desk.folder, ('profile = "hillburn"', 'profile = "elmsford"'))
     golden("site-basin.txt", desk.run("site", "show", "basin-3", "--at", SHOWN))
     found = json.loads(desk.run("site", "show", "basin-3", "--at", SHOWN, "--json"))["basin"]
     assert found["by_sensor"]["volume_percent"]["value"] == pytest.approx(60)
-    assert found["surveyed"]["by"] == "Ruth Adler"
+    assert found["by_sensor"]["reached_by"] == ["volume", "depth"]
+    assert (found["surveyed"]["by"], found["surveyed"]["reached_by"]) == ("Ruth Adler", [])
 
 
 def test_other_sites_show_their_sensors_and_unknown_ones_are_told(desk: Desk) -> None:

@@ -29,7 +29,7 @@ from headwall.registry import Registry, load_registry
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from support.rules_house import at, make_registry
+from support.rules_house import GAUGE, at, make_registry
 
 S = 1_000_000
 STREAM = "board-a/tank.level"
@@ -87,7 +87,7 @@ def fill(
                 quality=2,
                 quarantine=quarantine,
                 source="node",
-                received_us=base_us + 1000 * S,
+                received_us=base_us + 1_000_000 * S,
             )
             for seq, (seconds, value, quarantine) in enumerate(rows, first_seq)
         ]
@@ -200,6 +200,23 @@ sensors = [{ datastream = "board-t/tank.level", from = 2020-01-01, to = 2026-05-
         (moved_us, moved_us + S),
     ]
     assert [settings for _, _, settings in found] == [settings_for("level", "septic"), settings_for("level")]
+
+
+def test_a_gap_begins_no_sooner_than_the_registry_lets_a_sensor_be_silent(tmp_path: Path) -> None:
+    make_registry(tmp_path)
+    path = tmp_path / "registry.toml"
+    text = path.read_text().replace('quantity = "tips"', 'quantity = "tips"\nsilent_after_min = 1500')
+    path.write_text(text)
+    ledger = Ledger.open("sqlite://")
+    start_us = at("2026-05-01 00:00")
+    rows: list[Row] = [(seconds, 0.0, None) for seconds in (0, 86_400, 172_800, 300_000)]
+    fill(ledger, rows, "rain.tips", base_us=start_us)
+    end_us = start_us + 400_000 * S
+    with ledger.read() as conn:
+        flags = [each.flag for each in judged(conn, load_registry(path), GAUGE, start_us, end_us)]
+        strict = [each.flag for each in judged(conn, make_registry(tmp_path), GAUGE, start_us, end_us)]
+    ledger.close()
+    assert (flags, strict) == ([1, 1, 1, 3], [1, 3, 3, 3])
 
 
 def test_a_persons_word_lies_over_the_tests_and_never_over_a_null(registry: Registry) -> None:

@@ -296,3 +296,19 @@ def test_a_basin_that_the_registry_does_not_describe_has_no_per_cent(ledger: Led
     with ledger.read() as conn:
         (found,) = basins.filled(conn, registry, "basin-3", START, START + 1)
     assert found.volume_percent == found.depth_percent == Derived(None, "not_set_up")
+
+
+@pytest.mark.parametrize(
+    ("lost", "reached"),
+    [
+        (Derived(50.0), True),
+        (Derived(49.99), False),
+        (Derived(None, "above_range", 100.0), True),
+        (Derived(None, "below_range", 0.0), False),
+        (Derived(None, "missing"), False),
+    ],
+)
+def test_a_share_of_the_capacity_is_reached_by_equality_and_never_by_what_is_unknown(
+    lost: Derived, reached: bool
+) -> None:
+    assert basins.reaches(lost, 50.0) is reached

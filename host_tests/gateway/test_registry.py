@@ -132,7 +132,8 @@ def test_the_example_of_sensors_holds_together_and_each_has_a_place_and_a_legal_
     registry = load_registry(_EXAMPLES / "registry-sensors.toml")
     now_us = at("2026-06-10 12:00")
     kinds = {site.id: site.kind for site in registry.sites}
-    assert kinds == {"outfall-7": "outfall", "brook-lane-12": "septic", "village-hall": "station"}
+    wanted = {"outfall-7": "outfall", "brook-lane-12": "septic", "basin-3": "basin", "village-hall": "station"}
+    assert kinds == wanted
     places = {name: registry.place_of(name, now_us) for name in registry.datastream_ids()}
     assert places["septic-12/sludge.level"] == "first chamber of the septic tank, 12 Brook Lane"
     assert places["outfall-7/stage.distance"] == "headwall of outfall 7, Saw Mill River"

@@ -34,6 +34,9 @@ EXAMPLES = CHECKOUT / "docs" / "examples"
 _GATEWAY = Account("headwall-gateway", "gateway secret", "gateway")
 #: where storms begin (2025-06-04, -11 and -19, 00:00 in New York) and how many hundredths of an inch fall
 _STORMS = ((1_749_009_600_000_000, 58), (1_749_614_400_000_000, 49), (1_750_305_600_000_000, 75))
+#: noon of 2025-05-02 in New York, and what is read daily from then on: m on the first day, m more a day
+_DAILY_FROM_US = 1_746_201_600_000_000
+_DAILY = (("septic-12", "sludge.level", 0.05, 0.001), ("basin-3", "bed.distance", 2.9, -0.005))
 _TIMEOUT_S = 120
 
 
@@ -82,6 +85,18 @@ class DocsHouse:
             pack = (EXAMPLES / "pack.json").read_bytes()
             message = Message("headwall/v1/gauge-a/event", pack, at.clock.now_us())
             Intake(at.ledger, empty, at.settings.ingest, at.clock).store([message])
+
+    def measure_a_tank(self) -> None:
+        """The example with other sensors: sludge of brook-lane-12 and sediment of basin-3, a reading a day in 2025."""
+        (self.folder / "registry.toml").write_bytes((EXAMPLES / "registry-sensors.toml").read_bytes())
+        with opened(self.folder / "headwall.toml") as at:
+            for node, stream, first, step in _DAILY:
+                times = [_DAILY_FROM_US + n * 86_400_000_000 for n in range(120)]
+                rows = [
+                    tip(n, node=node, stream=stream, value=first + n * step, total=None, time_us=t, received_us=t)
+                    for n, t in enumerate(times, 1)
+                ]
+                append(at.ledger, rows)
 
     def practise(self) -> None:
         """Broker and page of the installer's practice get ports of their own here."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
@@ -181,7 +181,7 @@ def _as_json(each: Judged) -> dict[str, Any]:
 
 
 def _edits(found: Iterable[QualityEdit], at: Opened) -> Table:
-    table = Table("ID", "Datastream", "From", "To", "Flag", "By", "Reason")
+    table = Table("ID", Column("Datastream", overflow="fold"), "From", "To", "Flag", "By", "Reason")
     for each in found:
         word = "none" if each.flag is None else FLAG_TEXT[each.flag]
         span = (minute(each.start_us, at.zone), minute(each.end_us, at.zone))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import sqlalchemy as sa
 
@@ -31,17 +32,20 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
     clause = clause_of(at, site, SedimentRemoval, at_us)
     recent = basins.filled(conn, at.registry, site.id, at_us - WITHIN_US, at_us + 1)
     surveys = basins.surveyed(conn, at.registry, site.id, at_us)
+    share = None if clause is None else _percent(clause.share)
     return {
         "design": None if basin is None else {"volume_m3": basin.design_volume, "depth_m": basin.design_depth},
         "provision": None if clause is None else {**cited(clause), "share": clause.share},
-        "by_sensor": _filled(next((each for each in reversed(recent) if not each.by), None)),
-        "surveyed": _filled(surveys[-1] if surveys else None),
+        "by_sensor": _filled(next((each for each in reversed(recent) if not each.by), None), share),
+        "surveyed": _filled(surveys[-1] if surveys else None, share),
     }
 
 
-def _filled(found: basins.Filled | None) -> Found | None:
+def _filled(found: basins.Filled | None, share: float | None) -> Found | None:
     if found is None:
         return None
+    readings = {"volume": found.volume_percent, "depth": found.depth_percent}
+    reached = [] if share is None else [name for name, lost in readings.items() if basins.reaches(lost, share)]
     return {
         "time_us": found.time_us,
         "by": found.by,
@@ -49,7 +53,13 @@ def _filled(found: basins.Filled | None) -> Found | None:
         "depth": value_data(found.depth, "m"),
         "volume_percent": value_data(found.volume_percent, "%"),
         "depth_percent": value_data(found.depth_percent, "%"),
+        "reached_by": reached,
     }
+
+
+def _percent(share: str) -> float:
+    """A share as a code writes it, "50 %" or "1/3", in per cent."""
+    return float(Fraction(share.removesuffix(" %"))) * (1 if share.endswith("%") else 100)
 
 
 def lines(found: Found, at: Opened) -> Iterator[str]:
@@ -64,7 +74,10 @@ def lines(found: Found, at: Opened) -> Iterator[str]:
             continue
         lost = f"{each['volume_percent']['shown']} of the capacity by volume, {each['depth_percent']['shown']} by depth"
         who = f"{minute(each['time_us'], at.zone)}, by {each['by']}" if each["by"] else read_text(each, at)
-        yield row(head, f"{each['depth']['shown']} of sediment, {lost}, {who}")
+        reached = (
+            f"; the code's share is reached by {' and by '.join(each['reached_by'])}" if each["reached_by"] else ""
+        )
+        yield row(head, f"{each['depth']['shown']} of sediment, {lost}, {who}{reached}")
     yield from clause_lines(found["provision"], "no clause of this code says when sediment is taken out")
     if found["provision"] is not None:
         yield row("", f"sediment is taken out at {found['provision']['share']} of the design capacity")

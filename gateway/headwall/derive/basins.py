@@ -6,7 +6,7 @@ sediment must go is the code's and stands in a profile.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -18,6 +18,9 @@ from headwall.registry import Registry
 from headwall.registry.measures import Basin
 from headwall.registry.spans import in_force
 from headwall.units import parse_quantity
+
+#: per cents computed in floats may miss a share by less than this
+_ROUNDING_PERCENT: Final = 1e-9
 
 
 class Filled(NamedTuple):
@@ -54,6 +57,15 @@ def surveyed(conn: sa.Connection, registry: Registry, site: str, at_us: int) -> 
         _filled(registry, site, entry.done_us, entry.by, Derived(float(parse_quantity(entry.body.depth, "m"))), 1)
         for entry in standing(conn, SedimentSurvey, site, until_us=at_us)
     ]
+
+
+def reaches(lost: Derived, share_percent: float) -> bool:
+    """Whether a code's share of the capacity is lost, equality included; never where nothing is known.
+
+    What is known to be more than a limit counts by the limit.
+    """
+    least = lost.limit if lost.flag == "above_range" else lost.value
+    return least is not None and least >= share_percent - _ROUNDING_PERCENT
 
 
 def _filled(registry: Registry, site: str, time_us: int, by: str, depth: Derived, flag: int) -> Filled:

@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from headwall.hydrology.qartod import MISSING, Settings, Values, Verdict, judge, settings_for
 from headwall.ledger.quality_edits import QualityEdit, edit_at, edits_of
@@ -33,6 +34,7 @@ from headwall.ledger.reads import (
     readings_of,
 )
 from headwall.registry import Registry
+from headwall.registry.model import Datastream
 from headwall.registry.spans import span_of
 
 _US = 1_000_000
@@ -95,7 +97,7 @@ def _taken(readings: Sequence[Reading], windows: Windows) -> Iterator[Reading]:
 
 
 def _settings(registry: Registry, datastream: str, start_us: int, end_us: int) -> Iterator[tuple[int, int, Settings]]:
-    """The stretch, cut where the datastream moves to a site of another kind, with the settings of each part."""
+    """The stretch with its settings, cut where the sensor moves to a site of another kind or is set up anew."""
     quantity = datastream.rpartition(".")[2]
     kinds = [
         (span_of(sensor, registry.zone(site.municipality)), site.kind)
@@ -103,11 +105,20 @@ def _settings(registry: Registry, datastream: str, start_us: int, end_us: int) -
         for sensor in site.sensors
         if sensor.datastream == datastream
     ]
-    ends = {edge for span, _ in kinds for edge in (span.start_us, span.end_us) if edge and start_us < edge < end_us}
-    edges = [start_us, *sorted(ends), end_us]
-    for since_us, until_us in pairwise(edges):
+    edges = {edge for span, _ in kinds for edge in (span.start_us, span.end_us)}
+    edges |= {edge for span in registry.datastream_spans(datastream) for edge in (span.start_us, span.end_us)}
+    inside = sorted(edge for edge in edges if edge is not None and start_us < edge < end_us)
+    for since_us, until_us in pairwise([start_us, *inside, end_us]):
         kind = next((kind for span, kind in kinds if span.holds(since_us)), "any")
-        yield since_us, until_us, settings_for(quantity, kind)
+        yield since_us, until_us, _with_gap(settings_for(quantity, kind), registry.datastream(datastream, since_us))
+
+
+def _with_gap(settings: Settings, stream: Datastream | None) -> Settings:
+    """A gap begins no sooner than the registry lets the sensor be silent: it may read once a day."""
+    gap = settings.gap
+    if gap is None or gap.suspect is None or stream is None or stream.silent_after_min * 60 <= gap.suspect:
+        return settings
+    return replace(settings, gap=replace(gap, suspect=stream.silent_after_min * 60.0))
 
 
 def _verdicts(
