@@ -10,7 +10,8 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from headwall.ledger import schema
+from alembic.script import ScriptDirectory
+from headwall.ledger import schema, upgrade
 from headwall.ledger.append import AppendResult, NewReading, append_readings
 from headwall.ledger.ledger import Ledger, LedgerUnavailableError
 from headwall.ledger.reads import Reading, readings_after, readings_of, untimed_readings
@@ -75,6 +76,11 @@ def test_migrations_lead_to_the_tables_of_the_schema(ledger: Ledger) -> None:
         assert compare_metadata(context, schema.metadata) == []
         made = {index["name"] for index in sa.inspect(conn).get_indexes("readings")}
     assert {index.name for index in schema.readings.indexes} <= made
+
+
+def test_revisions_are_named_in_the_order_of_their_migrations() -> None:
+    scripts = ScriptDirectory(str(Path(upgrade.__file__).with_name("migrations")))
+    assert [script.revision for script in scripts.walk_revisions()][::-1] == upgrade.revisions()
 
 
 def test_open_again_keeps_the_id_and_the_readings(ledger: Ledger, url: str) -> None:
