@@ -13,6 +13,7 @@ from headwall.errors import ConfigurationError, HeadwallError, InputError, Unkno
 from headwall.law.profile import load_profile, profile_names
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
+from headwall.notify.lookup import Lookup
 from headwall.rules import citations, log_book
 from support.desk import Desk
 from support.rules_house import make_registry
@@ -127,7 +128,7 @@ def test_coverage_lists_every_row_with_its_state() -> None:
 def test_page_of_a_code_of_ones_own_is_made_from_its_file() -> None:
     said = law("page", str(OWN))
     assert "# Village of Nowhere: Village Code, Chapter 1" in said
-    assert "| Clock: file | within 20 days from the issuance of the notice; the later counts |" in said
+    assert "| Clock: file | within 20 days from the issuance of the notice; the later reading counts |" in said
 
 
 # --- confirming ---
@@ -176,3 +177,13 @@ def test_confirmation_no_longer_counts_when_the_profile_cites_another_section(de
         assert newest.by == "Sam Okafor"
         assert citations.with_confirmation(conn, elmsford, renumbered, zone) == renumbered
     ledger.close()
+
+
+def test_mails_tell_who_confirmed_a_section_number(desk: Desk) -> None:
+    registry, elmsford = make_registry(desk.folder), load_profile("elmsford")
+    desk.run("law", "confirm", STORM, "--by", "Ann Example")
+    ledger = Ledger.open(desk.url)
+    found = Lookup(registry, {"elmsford": elmsford}, ledger, 1_800_000_000_000_000).storm_report("elmsford", STORM)
+    ledger.close()
+    assert found is not None
+    assert "confirmed by Ann Example" in found.confidence_text

@@ -66,7 +66,7 @@ def clock(deadline: Deadline) -> str:
             told += f"; under the {name} reading {deadline.read(reading).text}"
     if deadline.count and deadline.unit not in ("hours", "business_days") and deadline.holds != "on":
         told += {"no": "; not extended over a weekend or holiday", "yes": "; extended", "open": ""}[deadline.extends]
-    return f"{told}; the {deadline.takes} counts"
+    return f"{told}; the {deadline.takes} reading counts"
 
 
 def _value(value: object) -> str:
@@ -84,7 +84,7 @@ def _value(value: object) -> str:
         case FailingCondition():
             return value.text
         case Companion():
-            return f"{value.citation}: {value.text}"
+            return f"{value.citation}: {value.text.removesuffix('.')}"
         case Choice():
             return f"from {value.valid_from.isoformat()} by {value.by}"
         case Tier():

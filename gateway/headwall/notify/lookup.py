@@ -18,6 +18,7 @@ from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Person
+from headwall.rules.citations import with_confirmation
 from headwall.rules.facts import Fact, HistoricalSummary, NodeFault, StormDuty, StormSummary
 from headwall.rules.gauge_set import Member, sets_of_site
 from headwall.rules.layers import FOREVER_US, gauge_layers
@@ -50,8 +51,13 @@ class Lookup:
         return self._profiles.get(found.profile) if found else None
 
     def provision(self, municipality: str, provision: str) -> Provision | None:
+        """A provision by its id, with who confirmed its section number."""
         profile = self.profile(municipality)
-        return next((each for each in profile.provisions if each.id == provision), None) if profile else None
+        found = next((each for each in profile.provisions if each.id == provision), None) if profile else None
+        if profile is None or found is None:
+            return None
+        with self.ledger.read() as conn:
+            return with_confirmation(conn, profile, found, self.zone(municipality))
 
     def storm_report(self, municipality: str, provision: str) -> StormReport | None:
         found = self.provision(municipality, provision)
