@@ -7,12 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
-from headwall.clock import to_us
+from headwall.clock import from_us, to_us
 from headwall.law.profile import load_profile
 from headwall.ledger import schema
 from headwall.ledger.append import NewReading, append_readings
+from headwall.ledger.calibrations import Calibration, add_calibration
+from headwall.ledger.entries import Body, SnowWater, Withdrawal, add_entry
 from headwall.ledger.ledger import Ledger
+from headwall.ledger.quality_edits import add_edit
 from headwall.registry import Registry, load_registry
 from headwall.rules import duties
 from headwall.rules.engine import RuleEngine
@@ -63,7 +67,8 @@ name = "rain.tips"
 quantity = "tips"
 tip = "{tip}"
 from = 2020-01-01
-
+off = {off}
+{nodes}
 [[sites]]
 id = "yard"
 kind = "construction"
@@ -72,7 +77,7 @@ place = "1 Main Street"
 municipality = "elmsford"
 status = {status}
 people = [{{ person = "builder", role = "developer", from = 2020-01-01 }}]
-gauges = [{{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01 }}]
+gauges = [{gauges}]
 {more}
 """
 ACTIVE = '[{ status = "active", from = 2020-01-01, by = "Olive Officer" }]'
@@ -83,11 +88,41 @@ def at(text: str) -> int:
     return to_us(datetime.fromisoformat(text).replace(tzinfo=UTC))
 
 
+#: a gauge of the site; another board with one more gauge for it
+PRIMARY = '{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01 }'
+BACKUP = '{ datastream = "board-b/rain.tips", distance_m = 900, from = 2020-01-01, role = "backup" }'
+BOARD_B = """
+[[nodes]]
+id = "board-b"
+mac = "240ac400000b"
+place = "south gate"
+legal_basis = "consent"
+legal_reference = "letter"
+installer = "installer"
+from = 2020-01-01
+
+[[nodes.datastreams]]
+name = "rain.tips"
+quantity = "tips"
+tip = "0.2 mm"
+from = 2020-01-01
+"""
+
+
 def make_registry(
-    folder: Path, *, tip: str = "0.01 in", status: str = ACTIVE, more: str = "", since: str = "2020-01-01"
+    folder: Path,
+    *,
+    tip: str = "0.01 in",
+    status: str = ACTIVE,
+    more: str = "",
+    since: str = "2020-01-01",
+    gauges: str = PRIMARY,
+    nodes: str = "",
+    off: str = "[]",
 ) -> Registry:
     path = folder / "registry.toml"
-    text = _REGISTRY.format(tip=tip, status=status, more=more).replace("2020-01-01", since)
+    given = {"tip": tip, "status": status, "more": more, "gauges": gauges, "nodes": nodes, "off": off}
+    text = _REGISTRY.format(**given).replace("2020-01-01", since)
     path.write_text(text, "utf-8")
     return load_registry(path)
 
@@ -160,9 +195,56 @@ class House:
         while self.engine.step():
             pass
 
-    def alive(self, start_us: int, end_us: int, every_us: int = 15 * MINUTE) -> None:
+    def alive(self, start_us: int, end_us: int, every_us: int = 15 * MINUTE, **fields: Any) -> None:
         """Zero reports."""
-        self.put(*((time_us, 0) for time_us in range(start_us, end_us + 1, every_us)))
+        self.put(*((time_us, 0) for time_us in range(start_us, end_us + 1, every_us)), **fields)
+
+    # --- what persons lay over the readings ---
+
+    def calibrate(self, done_us: int, *, reference: str, reading: str, verdict: str = "fail", **fields: Any) -> None:
+        """Water poured into a gauge, and what it showed; by Sam Okafor."""
+        record = {
+            "v": 1,
+            "datastream": GAUGE,
+            "kind": "rain_volume",
+            "at": from_us(done_us).isoformat(),
+            "by": "Sam Okafor",
+            "unit": "mm",
+            "method": "burette",
+            "as_found": [{"reference": reference, "reading": reading}],
+            "verdict": verdict,
+            **fields,
+        }
+        with self.ledger.begin() as conn:
+            add_calibration(conn, msgspec.convert(record, Calibration), self.clock.now)
+
+    def flag(self, start_us: int, end_us: int, flag: int | None, *, node: str = "board-a") -> None:
+        """What Ada says of readings."""
+        said = {"node": node, "stream": "rain.tips", "start_us": start_us, "end_us": end_us, "flag": flag}
+        with self.ledger.begin() as conn:
+            add_edit(conn, **said, by="Ada", reason="wasps", now_us=self.clock.now)
+
+    def snow(self, start_us: int, end_us: int, depth: str, *, replaces: int | None = None, gauge: str = GAUGE) -> int:
+        """Water of snow that Olive has measured; returns the number of the entry."""
+        body = SnowWater(depth=depth, start_us=start_us, end_us=end_us)
+        return self._enter(body, end_us, gauge, replaces)
+
+    def withdraw(self, entry: int, done_us: int) -> None:
+        self._enter(Withdrawal(reason="a mistake"), done_us, GAUGE, entry)
+
+    def _enter(self, body: Body, done_us: int, gauge: str, replaces: int | None) -> int:
+        with self.ledger.begin() as conn:
+            added = add_entry(
+                conn, body, subject=gauge, done_us=done_us, by="Olive", now_us=self.clock.now, replaces=replaces
+            )
+        assert added is not None
+        return added.id
+
+    def maintain(self, start_us: int, end_us: int, node: str = "board-a") -> None:
+        """A window of Ivan's maintenance."""
+        window = {"node": node, "start_us": start_us, "end_us": end_us, "by": "Ivan", "at_us": self.clock.now}
+        with self.ledger.begin() as conn:
+            conn.execute(schema.maintenance.insert().values(**window))
 
     # --- what came of it ---
 
@@ -186,6 +268,13 @@ class House:
         table = schema.notices.c
         with self.ledger.read() as conn:
             return conn.execute(sa.select(table).where(table.kind == kind).order_by(table.id)).all()
+
+    def told_why(self) -> list[tuple[str, str]]:
+        """(kind, because) of the records of the log book that say why."""
+        c = schema.records.c
+        with self.ledger.read() as conn:
+            rows = conn.execute(sa.select(c.kind, c.body).order_by(c.n)).all()
+        return [(row.kind, row.body["because"]) for row in rows if "because" in row.body]
 
     def records(self) -> list[str]:
         with self.ledger.read() as conn:

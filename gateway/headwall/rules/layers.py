@@ -240,15 +240,16 @@ def _of_calibration(conn: sa.Connection, row: Any) -> Iterator[Stretch]:
 
 
 def _of_entry(conn: sa.Connection, row: Any) -> Iterator[Stretch]:
-    """The instants at which snow water counts now, and counted before; a Withdrawal has the second alone."""
+    """From when snow water counts now to when it counted before; of a withdrawal there is the second alone."""
     if row.kind not in (kind_of(SnowWater), kind_of(Withdrawal)):
         return
-    for number in (row.id, row.replaces):
-        found = None if number is None else entry(conn, number)
-        if found is not None and isinstance(found.body, SnowWater):
-            at_us = found.body.end_us
-            what = "withdrawn" if row.kind == kind_of(Withdrawal) else "entered"
-            yield Stretch(found.subject, at_us, at_us, f"snow water of {_day(at_us)} {what} by {row.by}")
+    found = [entry(conn, number) for number in (row.id, row.replaces) if number is not None]
+    snow = [(each.subject, each.body.end_us) for each in found if each is not None and isinstance(each.body, SnowWater)]
+    if snow:
+        counted = [at_us for _, at_us in snow]
+        what = "withdrawn" if row.kind == kind_of(Withdrawal) else "entered"
+        why = f"snow water of {_day(snow[0][1])} {what} by {row.by}"
+        yield Stretch(snow[0][0], min(counted), max(counted), why)
 
 
 _TABLES: Final = (

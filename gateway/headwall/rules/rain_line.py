@@ -164,6 +164,11 @@ class JudgedStorm:
             list(self.disagreement),
         )
 
+    @property
+    def snow_from_us(self) -> list[int]:
+        """When the snow began whose water a person measured."""
+        return [entry.body.start_us for _, entry in self.grown.by_hand]
+
     def _parts(self, gauges: Sequence[str]) -> list[GaugePart]:
         if not set(self.grown.parts) - {0}:
             return []

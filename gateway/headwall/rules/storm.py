@@ -353,6 +353,19 @@ def _numbers(provision: StormReport, zone: tzinfo) -> Iterator[Numbers]:
         yield Numbers(localtime.midnight_us(begin, zone), end_us, values, fold)
 
 
+@dataclass(frozen=True)
+class _Reach:
+    """A storm as duties are matched with it: from when the snow fell that a person measured at its end."""
+
+    start_us: int
+    end_us: int
+    storm: JudgedStorm
+
+    @classmethod
+    def of(cls, storm: JudgedStorm) -> _Reach:
+        return cls(min([storm.start_us, *storm.snow_from_us]), storm.end_us, storm)
+
+
 class _SiteJudgement:
     """The storms of one gauge at one site, under one provision, in one step."""
 
@@ -407,11 +420,11 @@ class _SiteJudgement:
             self._conn, self._site.id, self._asked.provision.id, self._asked.datastream, self._start_us, self._end_us
         )
         by_number = {duty.id: duty for duty in found}
-        matched = match([self._span(duty) for duty in found], due)
-        for number, storm in matched.kept:
-            self._change(by_number[number], self._fact(storm))
-        for storm in matched.new:
-            self._open(storm)
+        matched = match([self._span(duty) for duty in found], [_Reach.of(storm) for storm in due])
+        for number, reach in matched.kept:
+            self._change(by_number[number], self._fact(reach.storm))
+        for reach in matched.new:
+            self._open(reach.storm)
         for number, into in matched.twins:
             gone = msgspec.structs.replace(by_number[number].body, trigger_gone="merged", merged_into=into)
             self._change(by_number[number], gone)
@@ -429,9 +442,9 @@ class _SiteJudgement:
             counted = min(counted, body.crossing_us - _DAY_US)
         elif body.fired_by == "day":
             counted = min(counted, localtime.day_bounds(body.crossing_us, self._asked.zone)[0])
-        return KnownSpan(
-            duty.id, duty.state == "open", counted, body.storm.start_us, body.storm.end_us, body.crossing_us
-        )
+        start_us = min([body.storm.start_us, *(each.start_us for each in body.storm.by_hand)])
+        counted = min(counted, start_us)
+        return KnownSpan(duty.id, duty.state == "open", counted, start_us, body.storm.end_us, body.crossing_us)
 
     def _open(self, storm: JudgedStorm) -> None:
         now_us, fact = self._step.now_us, self._fact(storm)
