@@ -184,3 +184,24 @@ def test_the_list_of_nodes_names_unclaimed_ones(desk: Desk) -> None:
     ledger.close()
     assert "stranger" in desk.run("node", "list")
     assert GAUGE.partition("/")[0] in desk.run("node", "list")
+
+
+def test_a_duty_is_shown_whole_and_its_list_fits_a_narrow_terminal(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.storm()
+    said = desk.run("duty", "show", "1")
+    assert max(len(line) for line in said.splitlines()) <= 80
+    for wanted in ("Duty 1: open.", "Bella Builder", "What fell", "0.50 in", "What was known when", "Version 1"):
+        assert wanted in said, wanted
+    found = json.loads(desk.run("duty", "show", "1", "--json"))
+    assert (found["id"], len(found["versions"])) == (1, 1)
+    assert {each["kind"] for each in found["doubts"]} <= {"no_temperature"}  # in the months that have frost
+    monkeypatch.setenv("COLUMNS", "80")
+    (line,) = [line for line in desk.run("duty", "list").splitlines() if "yard" in line]
+    assert "0.5 in" in line
+    assert "open" in line
+
+
+def test_a_duty_that_is_not_there_names_those_that_are(desk: Desk) -> None:
+    desk.storm()
+    with pytest.raises(UnknownThingError, match="open are: 1"):
+        desk.run("duty", "show", "2")

@@ -24,6 +24,7 @@ _STATES = {"not_needed": "closed as not needed", "received": "report received", 
 def register(app: typer.Typer) -> None:
     duty = typer.Typer(no_args_is_help=True, help="Reports that are due, and closing them.")
     duty.command("list")(list_duties)
+    duty.command("show")(show)
     duty.command("received")(received)
     duty.command("not-needed")(not_needed)
     app.add_typer(duty, name="duty")
@@ -42,6 +43,24 @@ def list_duties(
             print(json.dumps([_as_json(duty) for duty in found], indent=2))
         else:
             Console(markup=False, emoji=False).print(_table(found, at))
+
+
+def show(
+    number: Number,
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+) -> None:
+    """A duty with all that is known of it: what a mail would say now, and what was known when."""
+    from headwall.cli import duty_text  # with the libraries of mails, for which the other commands have no use
+
+    with opened(config) as at:
+        with at.ledger.read() as conn:
+            duty, versions = duties.get(conn, number), duties.versions(conn, number)
+        if as_json:
+            found = {**_as_json(duty), "doubts": duty_text.doubts(at, duty), "versions": [to_body(v) for v in versions]}
+            print(json.dumps(found, indent=2))
+        else:
+            print(duty_text.shown(at, duty, versions, _state(duty)), end="")
 
 
 def received(
@@ -86,19 +105,11 @@ def _when(instant_us: int, at: Opened) -> str:
 def _table(found: list[duties.Duty], at: Opened) -> Table | str:
     if not found:
         return "No duty is open. Gauges that are silent are not dry: see `headwall node list`."
-    table = Table("ID", "Due", "Site", "Storm", "Rain", "Fired at", "State")
+    table = Table("ID", "Due", "Site", "Rain", "State")  # the rest is in `duty show`: this has to fit 80 columns
     for duty in found:
         body = duty.body
-        zone = at.registry.zone(body.municipality)
-        table.add_row(
-            str(duty.id),
-            minute(body.due_us, zone),
-            body.site,
-            minute(body.storm.start_us, zone),
-            f"{body.storm.depth_in} in",
-            minute(body.crossing_us, zone),
-            _state(duty),
-        )
+        due = minute(body.due_us, at.registry.zone(body.municipality))
+        table.add_row(str(duty.id), due, body.site, f"{body.storm.depth_in} in", _state(duty))
     return table
 
 

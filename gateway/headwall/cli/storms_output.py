@@ -17,11 +17,11 @@ from headwall.hydrology.intensity import MINUTE_US, PEAK_MINUTES, peak_mm_h
 from headwall.hydrology.rain_file import RainFile
 from headwall.hydrology.storms import ClockStart, Folded, Storm, StormRule, Trigger
 from headwall.law import localtime
-from headwall.units import Depth, to_decimal
+from headwall.units import Depth, convert, to_decimal
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
-_READING_TEXT: Final = {"event": "storm total", "rolling24h": "24 h sum", "day": "day's total"}
-_TABLE_WIDTH: Final = 118
+_READING_TEXT: Final = {"event": "storm", "rolling24h": "24 h", "day": "day"}
+_TABLE_WIDTH: Final = 80
 
 
 class Analysis(NamedTuple):
@@ -131,15 +131,13 @@ def write_csv(analysis: Analysis) -> None:
 
 
 def write_table(analysis: Analysis) -> None:
-    """A table for people."""
+    """A table for people, narrow enough for any terminal; CSV and JSON have more of each storm."""
     console = Console()
     console.width = max(console.width, _TABLE_WIDTH)  # a narrower table would cut its figures
     triggers = {id(trigger.storm): trigger for trigger in reversed(analysis.folded.triggers)}
     table = Table(title=_title(analysis), title_justify="left", box=None, header_style="bold", pad_edge=False)
-    for name in ("start", "end", "in", "mm", "hours", "15-min peak mm/h", "triggered at", "by"):
-        table.add_column(
-            name, justify="left" if name in ("start", "end", "triggered at", "by") else "right", no_wrap=True
-        )
+    for name in ("start", "end", "in", "peak in/h", "triggered at", "by"):
+        table.add_column(name, justify="right" if name in ("in", "peak in/h") else "left", no_wrap=True)
     for storm, peaks in zip(analysis.folded.storms, analysis.peaks(), strict=True):
         table.add_row(*_cells(analysis, storm, peaks, triggers.get(id(storm))))
     console.print(table)
@@ -156,7 +154,8 @@ def _title(analysis: Analysis) -> str:
     mit_h = f"{analysis.rule.mit_us / 3.6e9:g}"
     return (
         f"Storms, {mit_h} h without rain between them; triggers at {analysis.threshold} by window "
-        f"{analysis.rule.window!r}, clock {analysis.clock!r}; times in {localtime.zone_name(analysis.file.zone)}"
+        f"{analysis.rule.window!r}, clock {analysis.clock!r}; peaks of 15 min; times in "
+        f"{localtime.zone_name(analysis.file.zone)}"
     )
 
 
@@ -168,9 +167,7 @@ def _cells(
         _wall(analysis, storm.start_us),
         _wall(analysis, storm.end_us),
         depth.text_in,
-        depth.text_mm,
-        f"{(storm.end_us - storm.start_us) / 3.6e9:.2f}",
-        "" if peak is None else f"{peak:.1f}",
+        "" if peak is None else f"{float(convert(peak, 'mm/h', 'in/h')):.2f}",
         "" if trigger is None else _wall(analysis, trigger.clock_start_us(analysis.clock)),
         "" if trigger is None else _READING_TEXT[trigger.reading],
     )

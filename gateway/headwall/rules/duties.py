@@ -77,6 +77,12 @@ def get(conn: sa.Connection, duty: int) -> Duty:
     return _duty(row)
 
 
+def versions(conn: sa.Connection, duty: int) -> list[StormDuty]:
+    """All that was known of a duty, newest first."""
+    bodies = conn.execute(sa.select(_V.body).where(_V.duty == duty).order_by(_V.version.desc())).scalars()
+    return [fact for fact in map(from_body, bodies) if isinstance(fact, StormDuty)]
+
+
 def open_duty(conn: sa.Connection, fact: StormDuty, now_us: int, *, historical: bool, because: str = "") -> StormDuty:
     """Store a new duty as its version 1; returns the fact with its number.
 

@@ -87,7 +87,7 @@ class Heard:
 
 
 def hear(conn: sa.Connection, gauges: Sequence[Gauge], start_us: int, end_us: int, through: int, dry_us: int) -> Heard:
-    """Read what a set of gauges has said from `start_us` to `end_us`, and on both sides until no rain came for `dry_us`.
+    """Read what a set of gauges has said from `start_us` to `end_us`, and on both sides until none fell for `dry_us`.
 
     If `dry_us` is at least the minimum inter-event time and every window over which rain is added up, what fell
     outside cannot bear on the storms inside. One reading more on either side shows the gaps beside the rain.

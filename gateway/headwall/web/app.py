@@ -26,7 +26,7 @@ from headwall.notify.storm_section import StormSection
 from headwall.registry import Registry
 from headwall.registry.model import Person
 from headwall.rules import duties as duty_book
-from headwall.rules.facts import StormDuty, from_body
+from headwall.rules.facts import StormDuty
 from headwall.settings import NotifySettings
 from headwall.web.server import WebServer, WebServerError
 from headwall.web.status import Health, build_status, duty_line, to_json
@@ -153,15 +153,11 @@ class _Page:
 
     def _duty(self, number: int) -> tuple[duty_book.Duty, list[StormDuty]]:
         """A duty and all its versions, newest first."""
-        c = schema.duty_versions.c
         try:
             with self._ledger.read() as conn:
-                found = duty_book.get(conn, number)
-                bodies = conn.execute(sa.select(c.body).where(c.duty == number).order_by(c.version.desc())).scalars()
-                facts = [from_body(body) for body in bodies]
+                return duty_book.get(conn, number), duty_book.versions(conn, number)
         except UnknownThingError as error:
             raise HTTPException(404, str(error)) from error
-        return found, [fact for fact in facts if isinstance(fact, StormDuty)]
 
 
 def _render(template: str, **values: object) -> str:

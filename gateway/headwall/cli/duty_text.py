@@ -1,0 +1,55 @@
+"""A duty as text: what a mail would say of it now, and what was known when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from headwall.cli.opened import Opened
+from headwall.law.localtime import short
+from headwall.law.profile import load_profile
+from headwall.notify import wording
+from headwall.notify.content import Block, Content, Row, row
+from headwall.notify.lookup import Lookup
+from headwall.notify.render import render_text
+from headwall.notify.storm_section import StormSection
+from headwall.registry.model import Person
+from headwall.rules.duties import Duty
+from headwall.rules.facts import StormDuty
+
+_ANYBODY = Person(id="anybody", name="NAME", email="")
+
+
+def shown(at: Opened, duty: Duty, versions: Sequence[StormDuty], state: str) -> str:
+    """The text, at most 78 columns wide."""
+    look, notify = _look(at), at.settings.notify
+    told = StormSection(look, [duty.body], _ANYBODY, notify.public_url.rstrip("/"), notify.late_after_us)
+    known = Block("What was known when", tuple(_version(look, version) for version in versions))
+    section = told.build(None)
+    section = replace(section, blocks=(*section.blocks, known))
+    profile = look.profile(duty.body.municipality)
+    closing = (f"{profile.disclaimer} A person decides.",) if profile else ()
+    return render_text(Content("", section.heading, f"Duty {duty.id}: {state}.", (section,), closing))
+
+
+def doubts(at: Opened, duty: Duty) -> list[Any]:
+    """Why the depth of its storm may be wrong."""
+    return [msgspec.to_builtins(each) for each in _look(at).doubts(duty.body.datastream, duty.body.storm)]
+
+
+def _version(look: Lookup, version: StormDuty) -> Row:
+    zone = look.zone(version.municipality)
+    gone = f", reason gone: {version.trigger_gone}" if version.trigger_gone else ""
+    return row(
+        f"Version {version.version}",
+        f"{wording.inches(version.storm.depth_in)}, reached {short(version.crossing_us, zone)}, due "
+        f"{short(version.due_us, zone)}; storm {'over' if version.storm.ended else 'going on'}{gone}",
+    )
+
+
+def _look(at: Opened) -> Lookup:
+    profiles = {each.profile: load_profile(each.profile) for each in at.registry.municipalities}
+    return Lookup(at.registry, profiles, at.ledger, at.clock.now_us())
