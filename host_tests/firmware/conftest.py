@@ -10,11 +10,12 @@ import pytest
 from headwall_sim.broker import Account, Broker
 from scripted_gateway import ScriptedGateway
 from sim_node import ACCOUNTS
+from support.long import LONG
 
 
-@pytest.fixture(params=["py", "mpy"])
+@pytest.fixture(params=["mpy", "py"] if LONG else ["mpy"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The board's files as text and as compiled for a release: the test runs with both. Gives their folder."""
+    """The board's files as compiled for a release; HEADWALL_LONG=1: as text too. Gives their folder."""
     folder = mp.FIRMWARE if request.param == "py" else mp.compiled()
     monkeypatch.setattr(mp, "library", folder)
     return folder

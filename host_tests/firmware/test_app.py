@@ -33,13 +33,13 @@ def test_every_tip_of_a_wet_day_arrives_once(broker: Broker, gateway: ScriptedGa
 def test_rain_during_hours_without_network_arrives_afterwards(
     broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:
-    when = [60 + n * 1.3 for n in range(150)]
+    when = [60 + n * 2.6 for n in range(75)]
     with SimNode(tmp_path, broker, when) as node:
         node.use_clock(gateway)
         begin = node.sim.clock.now_us()
         node.sim.outage(node.board, node.proxy, from_us=begin + 90 * 60_000_000, to_us=begin + 300 * 60_000_000)
         node.run_to(330)
-        assert gateway.tips() == 150
+        assert gateway.tips() == 75
         assert gateway.twice == 0
         assert node.board.boots == FIRST
         assert "link_down: no Wi-Fi: site:" in node.console()

@@ -45,7 +45,7 @@ def test_tick_counter_that_wraps_during_a_day_without_time_is_dated_rightly_by_t
 ) -> None:
     """Its ticks begin ten minutes before they wrap; nobody tells the time for the first half hour."""
     when = [2, 9, 11, 25]
-    with SimNode(tmp_path, broker, when) as node:
+    with SimNode(tmp_path, broker, when, ntp_timeout_s=1, backoff_min_s=60) as node:
         node.use_clock(gateway)
         node.sim.sntp.answering = False
         node.proxy.set_mode("cut")

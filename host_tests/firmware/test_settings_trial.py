@@ -18,8 +18,9 @@ def changed(config: bytes, **change: Any) -> bytes:
     return json.dumps({**json.loads(config), **change}).encode()
 
 
-@pytest.mark.parametrize("mode", ["mains", "battery"])
-@pytest.mark.parametrize("wrong", [{"broker_host": "127.0.0.99"}, {"ca_file": "other.der"}])
+@pytest.mark.parametrize(
+    ("wrong", "mode"), [({"broker_host": "127.0.0.99"}, "mains"), ({"ca_file": "other.der"}, "battery")]
+)
 def test_configuration_under_which_no_gateway_is_reached_is_taken_back(
     wrong: dict[str, Any], mode: str, broker: Broker, gateway: ScriptedGateway, tmp_path: Path
 ) -> None:

@@ -33,7 +33,8 @@ class PostgresServer:
         self.port = free_port()
         self._process = ServerProcess(
             "postgres",
-            [str(self._bin / "postgres"), "-D", str(self._data), "-p", str(self.port), "-k", str(self.folder)],
+            # -F: no fsync, as its files are gone before this machine could lose power
+            [str(self._bin / "postgres"), "-F", "-D", str(self._data), "-p", str(self.port), "-k", str(self.folder)],
             self.folder / "postgres.log",
             self._serves,
             self._user,
@@ -49,8 +50,8 @@ class PostgresServer:
         self._process.start()
 
     def remove(self) -> None:
-        """Stop it (fast shutdown) and remove its files."""
-        self._process.stop(signal.SIGINT)
+        """Stop it (immediate shutdown: nothing of it is kept) and remove its files."""
+        self._process.stop(signal.SIGQUIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def make_database(self) -> str:

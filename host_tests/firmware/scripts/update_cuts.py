@@ -4,7 +4,8 @@ The board's own main.py, headwall_start, slots, order, update and install run; a
 (update_app.py) in two versions, whose gateway is this script. Each operation is torn in the ways that flash has, the
 image is mounted anew and booted as often as it resets; then the order is sent again where it had not come through.
 
-Arguments: folder with the files of the board · bundle · update.key · what must stand at the end, e.g. "new confirmed".
+Arguments: folder with the files of the board · bundle · update.key · what must stand at the end, e.g. "new confirmed" ·
+the first operation that is cut · each so many-th from there on is.
 """
 
 import gc
@@ -154,7 +155,7 @@ def put(folder, files):
     return image
 
 
-folder, bundle, key, wanted = sys.argv[1:]
+folder, bundle, key, wanted, first, every = sys.argv[1:]
 names = ["headwall_start.mpy"] + ["headwall_node/" + name for name in os.listdir(folder + "/lib/headwall_node")]
 files = [("/lib/" + name, read(folder + "/lib/" + name)) for name in names] + [("/update.key", read(key))]
 World.bundle = read(bundle)
@@ -172,8 +173,8 @@ assert end == wanted, end
 seen = {}
 image = bytearray(start)
 cuts = 0
-for operation in log:
-    for half in torn(*operation):
+for number, operation in enumerate(log):
+    for half in torn(*operation) if number % int(every) == int(first) else ():
         cuts += 1
         cut = bytearray(image)
         apply(cut, *half)
