@@ -15,9 +15,8 @@ import sqlalchemy as sa
 from headwall.downlink import board_rules, commands, configs
 from headwall.downlink.board_rules import MESSAGE_BYTES, board_verdict
 from headwall.errors import ConfigurationError, HeadwallError, InputError, UnknownThingError
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
-from headwall.rules import log_book
 from headwall.wire.bundle import SIGNATURE_BYTES, BundleFile, Head
 from headwall.wire.command import FIELDS
 from headwall.wire.contract import contract

@@ -12,9 +12,8 @@ import pytest
 import sqlalchemy as sa
 from headwall.clock import SystemClock
 from headwall.errors import InputError, UnknownThingError
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
-from headwall.rules import log_book
 from headwall.rules.duties import DutyClosedError
 from support import desk as desks
 from support.rules_house import GAUGE, HOUR, MINUTE, House, make_registry

@@ -11,10 +11,10 @@ import pytest
 from headwall.cli.main import build
 from headwall.errors import ConfigurationError, HeadwallError, InputError, UnknownThingError
 from headwall.law.profile import load_profile, profile_names
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.notify.lookup import Lookup
-from headwall.rules import citations, log_book
+from headwall.rules import citations
 from support.desk import Desk
 from support.rules_house import make_registry
 from typer.testing import CliRunner

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from headwall.errors import InputError, UnknownThingError
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.entries import PumpOut, SepticMeasurement, SewerTest, SnowWater, standing
 from headwall.ledger.ledger import Ledger
-from headwall.rules import log_book
 from support.desk import Desk
 from support.rules_house import GAUGE, HOUR, MINUTE, at
 from support.septic_house import SITE, Probe, septic_registry

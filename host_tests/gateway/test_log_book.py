@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
-from headwall.rules import log_book
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,9 +52,13 @@ def test_any_change_of_any_row_shows(bodies: list[dict[str, Any]], data: st.Data
         _fill(conn, bodies)
         assert log_book.verify(conn) is None
         n = data.draw(st.integers(1, len(bodies)))
-        column = data.draw(st.sampled_from(["kind", "by", "body", "at_us", "previous", "hash"]))
+        column = data.draw(
+            st.sampled_from(["kind", "by", "personal", "salt", "personal_digest", "body", "at_us", "previous", "hash"])
+        )
         row = conn.execute(sa.select(schema.records).where(schema.records.c.n == n)).mappings().one()
         new: Any = {**row["body"], "added": 1} if column == "body" else row["at_us"] + 1 if column == "at_us" else "x"
+        if column == "salt":
+            new = data.draw(st.sampled_from([None, "x"]))
         if column == "body" and row["body"].get("added") == 1:
             new = {}
         conn.execute(schema.records.update().where(schema.records.c.n == n).values({column: new}))

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 from headwall.ingest.batch import Intake
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
-from headwall.rules import log_book
 from headwall.rules.engine import RuleEngine
 from headwall.rules.facts import NodeFault, from_body
 from headwall.settings import IngestSettings

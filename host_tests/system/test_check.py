@@ -14,11 +14,10 @@ from typing import Any
 import paho.mqtt.client as paho
 import pytest
 from headwall.clock import SystemClock
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.ops.check import check
 from headwall.ops.checks.finding import Finding
-from headwall.rules import log_book
 from headwall_board.certs import Authority, issue_server
 from headwall_sim.broker import Account, Broker, open_broker
 from headwall_sim.influx_server import InfluxServer

@@ -14,6 +14,7 @@ from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, opened
 from headwall.derive.calibrated import line_of
 from headwall.errors import InputError
+from headwall.ledger import log_book
 from headwall.ledger.calibrations import (
     Calibration,
     Point,
@@ -22,7 +23,6 @@ from headwall.ledger.calibrations import (
     listed_calibrations,
     parse_calibrations,
 )
-from headwall.rules import log_book
 from headwall.wire.contract import UNIT_OF
 
 

@@ -12,8 +12,8 @@ from rich.table import Table
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import minute, named, opened
 from headwall.errors import InputError, UnknownThingError
+from headwall.ledger import log_book
 from headwall.notify import outbox
-from headwall.rules import log_book
 
 
 def register(app: typer.Typer) -> None:

@@ -10,8 +10,7 @@ import typer
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us
 from headwall.cli.opened import named, opened, parse_time
 from headwall.law import localtime
-from headwall.ledger import schema
-from headwall.rules import log_book
+from headwall.ledger import log_book, schema
 
 
 def register(app: typer.Typer) -> None:

@@ -16,9 +16,9 @@ from headwall.cli.node_show import node_show
 from headwall.cli.opened import Opened, named, opened
 from headwall.law import localtime
 from headwall.law.profile import load_profile
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.registry.model import Node
-from headwall.rules import duties, log_book
+from headwall.rules import duties
 from headwall.web import status
 
 

@@ -16,7 +16,7 @@ from headwall.downlink.commands import Command
 from headwall.downlink.updates import keep_bundle
 from headwall.errors import HeadwallError, InputError
 from headwall.law import localtime
-from headwall.rules import log_book
+from headwall.ledger import log_book
 from headwall.wire.bundle import Bundle, read_bundle
 
 _LOOK_S = 0.2

@@ -15,9 +15,8 @@ from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, read_json_object
 from headwall.cli.opened import Opened, minute, named, opened
 from headwall.downlink import board_rules, configs
 from headwall.errors import ConfigurationError, InputError
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.registry.model import Node
-from headwall.rules import log_book
 
 #: in place of a value that is not there
 ABSENT = "absent"

@@ -18,9 +18,9 @@ from headwall.derive.explanation import FLAG_TEXT
 from headwall.derive.quality import Judged, judged
 from headwall.errors import InputError
 from headwall.hydrology import qartod
+from headwall.ledger import log_book
 from headwall.ledger.quality_edits import EDIT_FLAGS, QualityEdit, add_edit, edits_of
 from headwall.ledger.reads import readings_of
-from headwall.rules import log_book
 from headwall.wire.contract import UNIT_OF
 
 Stream = Annotated[str, typer.Argument(metavar="DATASTREAM", help="NODE/STREAM")]

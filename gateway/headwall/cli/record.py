@@ -16,14 +16,13 @@ from rich.table import Table
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
-from headwall.hydrology.septic import sludge_clearance_m
+from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
 from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
 from headwall.law import localtime
 from headwall.law.profile import load_profile
 from headwall.law.provisions import SewerTest as SewerTestClause
-from headwall.ledger import entries
+from headwall.ledger import entries, log_book
 from headwall.registry.model import Site
-from headwall.rules import log_book
 from headwall.units import decimal_text, parse_quantity
 
 By = Annotated[str, typer.Option("--by", help="name of the person who measured or did it")]
@@ -123,8 +122,9 @@ def septic(
         }
         body = entries.checked(entries.SepticMeasurement, **fields, no_scum=no_scum, note=note)
         tank = next((span.entry for span in at.registry.measures(place.id).tanks if span.holds(done_us)), None)
-        if tank is not None and body.sludge is not None:
-            sludge_clearance_m(tank.depths, float(parse_quantity(body.sludge, "m")))  # says so if it does not fit
+        for measured, fits in ((body.scum_bottom, scum_clearance_m), (body.sludge, sludge_clearance_m)):
+            if tank is not None and measured is not None:
+                fits(tank.depths, float(parse_quantity(measured, "m")))  # says so if it does not fit
         _enter(at, body, place.id, done_us, by, replaces)
 
 

@@ -213,6 +213,25 @@ entries = sa.Table(
     sa.Index("ix_entries_kind_subject_done_us", "kind", "subject", "done_us"),
 )
 
+#: what is allowed at a place or forbidden for a while, as a named person granted or noted it: body is a struct of
+#: ledger.approvals by its kind. Never changed: a later row that names it in `replaces` stands in its stead, to end it too
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("digest", sa.String(64), nullable=False, unique=True),  # of all but by and at_us
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("municipality", sa.String(32), nullable=False),
+    sa.Column("site", sa.String(32)),  # null: the whole municipality
+    sa.Column("from_us", _Big, nullable=False),
+    sa.Column("to_us", _Big),  # exclusive; null: until it is ended
+    sa.Column("by", sa.String(128), nullable=False),
+    sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("replaces", _Big, unique=True),
+    _now(),
+    sa.Index("ix_approvals_municipality_site", "municipality", "site"),
+)
+
 #: what a person measured of a sensor and when; body is a ledger.calibrations.Calibration. A dated layer: readings stay
 calibrations = sa.Table(
     "calibrations",
@@ -352,13 +371,17 @@ mails = sa.Table(
     _now(),
 )
 
-#: the log book: append-only, each row hashed over the one before
+#: the log book: append-only, each row hashed over the one before. Name and personal details stand in the chain by their
+#: digest alone, so that a lawful redaction, the one change ever made of a row, does not break it
 records = sa.Table(
     "records",
     metadata,
     sa.Column("n", _Big, primary_key=True, autoincrement=False),
     sa.Column("kind", sa.String(32), nullable=False),
     sa.Column("by", sa.String(128), nullable=False),  # a person, or "headwall"
+    sa.Column("personal", sa.JSON(none_as_null=True)),  # details of persons
+    sa.Column("salt", sa.String(32)),  # of the digest; null: redacted
+    sa.Column("personal_digest", sa.String(64), nullable=False),
     sa.Column("body", sa.JSON, nullable=False),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),

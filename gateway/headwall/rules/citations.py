@@ -13,8 +13,7 @@ import sqlalchemy as sa
 from headwall.law.localtime import day_of
 from headwall.law.profile import Profile
 from headwall.law.provision import Confirmed, Provision
-from headwall.ledger import schema
-from headwall.rules import log_book
+from headwall.ledger import log_book, schema
 
 _KIND = "citation_confirmed"
 P = TypeVar("P", bound=Provision)

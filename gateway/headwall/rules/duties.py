@@ -9,8 +9,7 @@ import msgspec
 import sqlalchemy as sa
 
 from headwall.errors import HeadwallError, UnknownThingError
-from headwall.ledger import schema
-from headwall.rules import log_book
+from headwall.ledger import log_book, schema
 from headwall.rules.facts import StormDuty, from_body, to_body
 
 KIND = "storm_report"

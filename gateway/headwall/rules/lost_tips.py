@@ -16,10 +16,9 @@ import sqlalchemy as sa
 import structlog
 
 from headwall.clock import from_us
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.reads import readings_of
-from headwall.rules import log_book
 from headwall.rules.base import Step
 from headwall.rules.node_faults import NodeFaultRule, Report
 

@@ -12,12 +12,11 @@ import sqlalchemy as sa
 from headwall.clock import from_us
 from headwall.errors import InputError
 from headwall.hydrology.rain_file import RainFile
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.append import NewReading, append_readings
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.reads import readings_of
 from headwall.registry import Registry
-from headwall.rules import log_book
 from headwall.rules.duties import Duty, listed
 from headwall.rules.facts import HistoricalSummary
 from headwall.rules.tell import tell, to_be_told

@@ -9,8 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from headwall.ledger import schema
-from headwall.rules import log_book
+from headwall.ledger import log_book, schema
 from headwall.rules.facts import InactiveSiteStorm, NearThreshold, from_body, to_body
 
 StormNotice = NearThreshold | InactiveSiteStorm

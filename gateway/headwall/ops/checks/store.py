@@ -9,10 +9,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from headwall.errors import HeadwallError
-from headwall.ledger import schema
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger, LedgerUnavailableError, why
 from headwall.ops.checks.finding import Finding, fails, works
-from headwall.rules import log_book
 
 #: below this a failure: SQLite needs room for its write-ahead log, and a full disk stops custody
 _LEAST_FREE_MB = 500

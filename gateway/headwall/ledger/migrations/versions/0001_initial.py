@@ -41,6 +41,24 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_append_position")),
     )
     op.create_table(
+        "approvals",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("municipality", sa.String(length=32), nullable=False),
+        sa.Column("site", sa.String(length=32), nullable=True),
+        sa.Column("from_us", BIG, nullable=False),
+        sa.Column("to_us", BIG, nullable=True),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("body", sa.JSON(), nullable=False),
+        sa.Column("replaces", BIG, nullable=True),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_approvals")),
+        sa.UniqueConstraint("digest", name=op.f("uq_approvals_digest")),
+        sa.UniqueConstraint("replaces", name=op.f("uq_approvals_replaces")),
+    )
+    op.create_index("ix_approvals_municipality_site", "approvals", ["municipality", "site"], unique=False)
+    op.create_table(
         "bundles",
         sa.Column("name", sa.String(length=16), nullable=False),
         sa.Column("digest", sa.String(length=64), nullable=False),
@@ -309,6 +327,9 @@ def upgrade() -> None:
         sa.Column("n", BIG, autoincrement=False, nullable=False),
         sa.Column("kind", sa.String(length=32), nullable=False),
         sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("personal", sa.JSON(), nullable=True),
+        sa.Column("salt", sa.String(length=32), nullable=True),
+        sa.Column("personal_digest", sa.String(length=64), nullable=False),
         sa.Column("body", sa.JSON(), nullable=False),
         sa.Column("previous", sa.String(length=64), nullable=False),
         sa.Column("hash", sa.String(length=64), nullable=False),
