@@ -277,14 +277,14 @@ def compared(conn: sa.Connection, registry: Registry, site: str, at_us: int) -> 
 def by_hand(body: SepticMeasurement, tank: Tank | None) -> list[tuple[str, float]]:
     """What a stick found, in m: (scum_clearance, sludge or liquid, amount).
 
-    The bottom of the scum becomes a clearance where the tank is known; else it is left out.
+    The bottom of the scum becomes a clearance where the tank is known and deep enough; else it is left out.
     """
     found = []
     if body.no_scum:
         found.append(("scum_clearance", inf))
     elif body.scum_clearance is not None:
         found.append(("scum_clearance", _metres(body.scum_clearance)))
-    elif body.scum_bottom is not None and tank is not None:
+    elif body.scum_bottom is not None and tank is not None and _metres(body.scum_bottom) <= tank.floor_m:
         found.append(("scum_clearance", scum_clearance_m(tank, _metres(body.scum_bottom))))
     found += [
         (what, _metres(text)) for what, text in (("sludge", body.sludge), ("liquid", body.liquid)) if text is not None

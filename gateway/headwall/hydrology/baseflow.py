@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Final
 
 from headwall.errors import InputError
+from headwall.hydrology.derived import is_number
 
 DAILY_ALPHA: Final = 0.925
 PASSES: Final = 3
@@ -46,8 +47,8 @@ def base_flow(
         raise InputError(
             f"alpha {alpha:g} must lie between 0 and 1, {passes} passes must be odd, {reflected} not negative"
         )
-    if any(flow is not None and flow < 0 for flow in flows):
-        raise InputError("a negative flow has no base flow; leave backflow out as None")
+    if any(flow is not None and not (is_number(flow) and flow >= 0) for flow in flows):
+        raise InputError("a negative flow, or one that is no number, has no base flow; leave backflow out as None")
     found: list[float | None] = []
     part: list[float] = []
     for flow in [*flows, None]:

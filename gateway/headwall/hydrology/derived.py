@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 #: why there is no value: below or above the range of the formula (then `limit` is the value at its end), tailwater
 #: that reaches the crest, a pipe that runs full, an input that is itself missing, one that was found wrong, no reading
@@ -29,3 +29,19 @@ class Derived(NamedTuple):
     def censored(self) -> str:
         """ "<" or ">" where the value is known to lie beyond `limit`, else ""."""
         return {"below_range": "<", "above_range": ">"}.get(self.flag or "", "") if self.limit is not None else ""
+
+
+#: an input that is missing or no number
+MISSING: Final = Derived(None, "missing")
+#: far beyond anything at a site, in any unit, and far within what floats can be multiplied to
+_GREATEST: Final = 1e9
+
+
+def is_number(value: float) -> bool:
+    """Whether something can be computed with: neither NaN nor infinite nor so great that a product would be."""
+    return -_GREATEST <= value <= _GREATEST
+
+
+def is_size(value: float) -> bool:
+    """Whether it is a number greater than 0 that something can be divided by."""
+    return 1 / _GREATEST <= value <= _GREATEST

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
+from headwall.hydrology.derived import is_number
+
 #: local hours that begin in the time from 2 to 5
 NIGHT: Final = (2, 3, 4)
 
@@ -31,12 +33,14 @@ class DayPattern(NamedTuple):
         return means.index(max(means)) if self.complete else None
 
     def ratio(self, hours: Sequence[int] = NIGHT) -> float | None:
-        """Mean of some hours over the mean of the day, night over mean; None for an incomplete day or one of no flow.
+        """Mean of some hours over the mean of the day, night over mean, from 0 to 24.
+
+        None for an incomplete day, one of no flow, and one with an hour of backflow: then it is no rhythm of a flow.
 
         Each hour weighs the same, however many samples it has.
         """
         means = [mean for mean in self.means if mean is not None]
-        if not self.complete or fsum(means) <= 0:
+        if not self.complete or fsum(means) <= 0 or min(means) < 0:
             return None
         return fsum(means[hour] for hour in hours) / len(hours) / (fsum(means) / 24)
 
@@ -45,11 +49,13 @@ def day_pattern(samples: Iterable[tuple[int, float]], hour_of: Callable[[int], i
     """The mean day of a flow in dry weather.
 
     Args:
-        samples: (time in µs, flow in m³/s), valid ones; the caller leaves out storms and their recession.
+        samples: (time in µs, flow in m³/s); what is no number is left out, and the caller leaves out storms and their
+            recession.
         hour_of: local hour of the day, 0 to 23, of an instant.
     """
     hours: list[list[float]] = [[] for _ in range(24)]
     for time_us, flow in samples:
-        hours[hour_of(time_us)].append(flow)
+        if is_number(flow):
+            hours[hour_of(time_us)].append(flow)
     means = (fsum(flows) / len(flows) if flows else None for flows in hours)
     return DayPattern(tuple(means), tuple(len(flows) for flows in hours))

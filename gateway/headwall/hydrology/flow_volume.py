@@ -13,11 +13,10 @@ from math import fsum
 from typing import Final, NamedTuple
 
 from headwall.errors import InputError
-from headwall.hydrology.derived import Derived
+from headwall.hydrology.derived import MISSING, Derived, is_number
 from headwall.hydrology.gauges import Span, clipped
 
 _US: Final = 1_000_000
-MISSING: Final = Derived(None, "missing")
 
 
 class Sample(NamedTuple):
@@ -72,8 +71,8 @@ def volume(samples: Sequence[Sample], span: Span, *, longest_step_us: int) -> Fl
             raise InputError(
                 f"flow at {other.time_us} µs after flow at {one.time_us} µs; give samples in order of time"
             )
-        if other.time_us <= start_us or one.time_us >= end_us or other.time_us - one.time_us > longest_step_us:
-            continue
+        if other.time_us <= start_us or one.time_us >= end_us or not 0 < other.time_us - one.time_us <= longest_step_us:
+            continue  # not in the span, a gap, or two flows at one instant: a step, which holds no volume
         a, b = _bounds(one.flow), _bounds(other.flow)
         if a is None or b is None:
             continue
@@ -94,7 +93,7 @@ def volume(samples: Sequence[Sample], span: Span, *, longest_step_us: int) -> Fl
 def _bounds(flow: Derived) -> _Bounds | None:
     """Between what a flow lies; None where nothing is known of it."""
     if flow.value is not None:
-        return _Bounds(flow.value, flow.value)
+        return _Bounds(flow.value, flow.value) if is_number(flow.value) else None
     if flow.limit is None:
         return None
     return _Bounds(0.0, flow.limit) if flow.flag == "below_range" else _Bounds(flow.limit, None)

@@ -7,10 +7,11 @@ no longer holds: that flow is not computed. Flumes of other kinds (H, Palmer-Bow
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Final, NamedTuple
 
 from headwall.errors import InputError
-from headwall.hydrology.derived import Derived
+from headwall.hydrology.derived import MISSING, Derived
 from headwall.hydrology.weir import CFS_M3_S, FT_M
 
 
@@ -51,6 +52,8 @@ def parshall_m3_s(head_m: float, throat: str, second_head_m: float | None = None
     if throat not in PARSHALL:
         raise InputError(f"no Parshall flume of {throat!r}; known throats: {', '.join(PARSHALL)}")
     size = PARSHALL[throat]
+    if isnan(head_m) or (second_head_m is not None and isnan(second_head_m)):
+        return MISSING
     if second_head_m is not None and head_m > 0 and second_head_m / head_m > size.submergence:
         return Derived(None, "submerged")
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from headwall.errors import InputError
 from headwall.units import Depth
 
 MINUTE_US: Final = 60_000_000
@@ -48,7 +49,9 @@ def _merge(rain: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def peak_amount(fallen: Sequence[Fallen], window_us: int) -> Fraction | None:
-    """The most that fell within `window_us`, in quanta; None if all of it took less time than that."""
+    """The most that fell within `window_us`, more than 0, in quanta; None if all of it took less time than that."""
+    if window_us <= 0:
+        raise InputError(f"a window of {window_us} µs has no intensity; give a length of time")
     if not fallen or fallen[-1].end_us - fallen[0].start_us < window_us:
         return None
     first_us, last_us = fallen[0].start_us, fallen[-1].end_us

@@ -8,10 +8,10 @@ surcharged: its flow is driven by pressure that a depth does not show.
 
 from __future__ import annotations
 
-from math import acos, pi, sin, sqrt
+from math import acos, isnan, pi, sin, sqrt
 
 from headwall.errors import InputError
-from headwall.hydrology.derived import Derived
+from headwall.hydrology.derived import MISSING, Derived, is_number, is_size
 
 
 def wetted_area_m2(depth_m: float, diameter_m: float) -> float:
@@ -51,6 +51,9 @@ def manning_m3_s(depth_m: float, diameter_m: float, slope: float, n: float) -> D
         InputError: a diameter, slope or roughness that cannot be.
     """
     _check_channel(slope, n)
+    _check(0.0, diameter_m)
+    if isnan(depth_m):
+        return MISSING
     if depth_m >= diameter_m:
         return Derived(None, "surcharged")
     if depth_m < 0:
@@ -60,7 +63,14 @@ def manning_m3_s(depth_m: float, diameter_m: float, slope: float, n: float) -> D
 
 
 def area_velocity_m3_s(depth_m: float, diameter_m: float, velocity_m_s: float) -> Derived:
-    """Mean velocity times wetted area. A full pipe counts: its velocity is measured. Backflow keeps its sign."""
+    """Mean velocity times wetted area. A full pipe counts: its velocity is measured. Backflow keeps its sign.
+
+    Raises:
+        InputError: a diameter that cannot be.
+    """
+    _check(0.0, diameter_m)
+    if isnan(depth_m) or not is_number(velocity_m_s):
+        return MISSING
     if depth_m < 0:
         return Derived(None, "below_range", 0.0)
     return Derived(wetted_area_m2(min(depth_m, diameter_m), diameter_m) * velocity_m_s)
@@ -71,12 +81,12 @@ def _theta(depth_m: float, diameter_m: float) -> float:
 
 
 def _check(depth_m: float, diameter_m: float) -> None:
-    if not diameter_m > 0:
+    if not is_size(diameter_m):
         raise InputError(f"a pipe of diameter {diameter_m:g} m; give its inner diameter in metres")
     if not 0 <= depth_m <= diameter_m:
         raise InputError(f"a depth of {depth_m:g} m is not within a pipe of {diameter_m:g} m")
 
 
 def _check_channel(slope: float, n: float) -> None:
-    if not (slope > 0 and n > 0):
-        raise InputError(f"slope {slope:g} and roughness {n:g} must both be greater than 0")
+    if not (is_size(slope) and is_size(n)):
+        raise InputError(f"slope {slope:g} and roughness {n:g} must both be greater than 0, and numbers")

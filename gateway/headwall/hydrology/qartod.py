@@ -9,7 +9,8 @@ a null, one whose window is not full yet, a lone value among nulls) is 2 here. `
 rate, flat line and gap, calls a lone value among nulls flat, and lets the first reading inherit the second's gap.
 It counts a flat line's length in median intervals; here it is elapsed time, so that a gap is not a flat line.
 
-Times are µs and rise; values are in the quantity's SI unit, None where a reading is null. Thresholds are exceeded, not
+Times are µs and rise; values are in the quantity's SI unit, None where a reading is null; NaN and infinities are nulls
+(as in `ioos_qc`). Thresholds are exceeded, not
 reached, by what they flag.
 """
 
@@ -22,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
+from math import isfinite
 from typing import Final, NamedTuple
 
 import msgspec
@@ -117,6 +119,10 @@ class Verdict(NamedTuple):
 # ---- the tests
 
 
+def _known(values: Values) -> Values:
+    return [value if value is not None and isfinite(value) else None for value in values]
+
+
 def gross_range(values: Values, limits: GrossRange) -> list[int]:
     """Fail outside the one span, suspect outside the other."""
     fail, suspect = limits.fail, limits.suspect or limits.fail
@@ -128,11 +134,12 @@ def gross_range(values: Values, limits: GrossRange) -> list[int]:
             return FAIL
         return PASS if suspect[0] <= value <= suspect[1] else SUSPECT
 
-    return [flag(value) for value in values]
+    return [flag(value) for value in _known(values)]
 
 
 def spike(values: Values, limits: Thresholds) -> list[int]:
     """Distance from the mean of the readings before and after; those at both ends have none (2)."""
+    values = _known(values)
     flags = [MISSING if value is None else NOT_EVALUATED for value in values]
     for n in range(1, len(values) - 1):
         before, value, after = values[n - 1 : n + 2]
@@ -143,6 +150,7 @@ def spike(values: Values, limits: Thresholds) -> list[int]:
 
 def rate_of_change(times_us: Sequence[int], values: Values, limits: Thresholds) -> list[int]:
     """Change since the reading before, per second; none after a null or at the same instant (2)."""
+    values = _known(values)
     flags = [MISSING if value is None else NOT_EVALUATED for value in values]
     for n, ((before_us, before), (time_us, value)) in enumerate(pairwise(zip(times_us, values, strict=True)), 1):
         if before is not None and value is not None and time_us > before_us:
@@ -156,6 +164,7 @@ def flat_line(times_us: Sequence[int], values: Values, limits: FlatLine) -> list
     Not evaluated before the series is so long, nor where fewer than two readings lie in the window. Costs a constant
     time per reading.
     """
+    values = _known(values)
     suspect = _flat(times_us, values, limits.suspect_s, limits.tolerance)
     fail = suspect if limits.fail_s is None else _flat(times_us, values, limits.fail_s, limits.tolerance)
 
@@ -211,7 +220,7 @@ def _keep(extremes: deque[tuple[int, float]], n: int, value: float, sign: int) -
 def stuck(values: Values, limits: Stuck) -> list[int]:
     """Whether the reading is one of so many of the very same value in a row; nulls neither count nor break the row."""
     flags, run, last = [], 0, None
-    for value in values:
+    for value in _known(values):
         if value is None:
             flags.append(MISSING)
             continue
@@ -232,7 +241,7 @@ def neighbour(
     times_us: Sequence[int], values: Values, other_us: Sequence[int], others: Values, limits: Neighbour
 ) -> list[int]:
     """Difference to the nearest non-null reading of another sensor of the same water or air; 2 without one."""
-    known = [(time_us, value) for time_us, value in zip(other_us, others, strict=True) if value is not None]
+    known = [(time_us, value) for time_us, value in zip(other_us, _known(others), strict=True) if value is not None]
     known_us = [time_us for time_us, _ in known]
     within_us = round(limits.within_s * _US)
 
@@ -245,7 +254,7 @@ def neighbour(
             return NOT_EVALUATED
         return limits.flag(abs(value - nearest[1]))
 
-    return [flag(*each) for each in zip(times_us, values, strict=True)]
+    return [flag(*each) for each in zip(times_us, _known(values), strict=True)]
 
 
 # ---- together
@@ -281,6 +290,7 @@ def judge(
 
     A null is missing (9) whatever the gap before it. Without any test that applies a reading is not evaluated.
     """
+    values = _known(values)
     tests = {"present": [MISSING if value is None else NOT_EVALUATED for value in values]}
     if settings.gross_range is not None:
         tests["gross_range"] = gross_range(values, settings.gross_range)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from statistics import fmean, pstdev
 from typing import Final, Literal
 
+from headwall.hydrology.derived import is_number
 from headwall.units import Depth
 
 Kind = Literal["frozen", "melt", "no_temperature", "neighbours_have_rain", "level_rises", "even_tail", "saturated"]
@@ -60,6 +61,7 @@ def frozen(
     """
     if heated:
         return None
+    temperatures = [each for each in temperatures if is_number(each[1])]
     near = [each for each in temperatures if abs(each[0] - at_us) <= winter.nearest_us]
     if not near:
         return Suspicion("no_temperature", at_us, at_us, {"nearest_within_s": winter.nearest_us // 1_000_000})
@@ -89,7 +91,7 @@ def level_rises(
     own: Depth, levels: Sequence[tuple[int, float]], span: tuple[int, int], *, at_least_m: float
 ) -> Suspicion | None:
     """A gauge that shows nothing while the stage beside it rises; `levels` as (time, m) in order of time."""
-    within = [level for time_us, level in levels if span[0] <= time_us <= span[1]]
+    within = [level for time_us, level in levels if span[0] <= time_us <= span[1] and is_number(level)]
     if own.mm or not within:
         return None
     lowest, rise = within[0], 0.0

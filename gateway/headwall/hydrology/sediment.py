@@ -10,9 +10,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from headwall.errors import InputError
-from headwall.hydrology.derived import Derived
+from headwall.hydrology.derived import MISSING, Derived, is_number, is_size
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class StageVolume:
     most an eighth of the points' distance squared times the change of area per metre: give points close together.
 
     Raises:
-        InputError: fewer than two points, or points that do not rise.
+        InputError: fewer than two points, points that do not rise or are no numbers, or a volume below 0.
     """
 
     points: Sequence[tuple[float, float]]
@@ -31,6 +32,12 @@ class StageVolume:
     def __post_init__(self) -> None:
         if len(self.points) < 2:
             raise InputError("a stage-volume table needs two points or more, each a level in m and a volume in m³")
+        (low, low_m3), (high, high_m3) = self.points[0], self.points[-1]
+        if not (is_number(low) and is_number(high) and is_number(high_m3) and low_m3 >= 0):
+            raise InputError(
+                f"a stage-volume table from {low:g} m, {low_m3:g} m³ to {high:g} m, {high_m3:g} m³: "
+                "levels and volumes must be numbers, volumes 0 or more"
+            )
         for (level, volume), (next_level, next_volume) in zip(self.points, self.points[1:], strict=False):
             if not (next_level > level and next_volume > volume):
                 raise InputError(
@@ -40,6 +47,8 @@ class StageVolume:
 
     def volume_m3(self, level_m: float) -> Derived:
         """Volume below a level; censored outside the table."""
+        if isnan(level_m):
+            return MISSING
         levels = [level for level, _ in self.points]
         if level_m < levels[0]:
             return Derived(None, "below_range", self.points[0][1])
@@ -61,13 +70,13 @@ def volume_lost_percent(table: StageVolume, sediment_m: float, design_m3: float)
     Raises:
         InputError: a design capacity that is none.
     """
-    if not design_m3 > 0:
+    if not is_size(design_m3):
         raise InputError(f"a design capacity of {design_m3:g} m³; enter the one of the approved plan")
     volume = table.volume_m3(sediment_m)
-    if volume.value is None:
-        assert volume.limit is not None  # so the table censors
-        return Derived(None, volume.flag, min(100 * volume.limit / design_m3, 100.0))
-    return _percent(volume.value, design_m3)
+    if volume.value is not None:
+        return _percent(volume.value, design_m3)
+    limit = None if volume.limit is None else min(100 * volume.limit / design_m3, 100.0)
+    return Derived(None, volume.flag, limit)
 
 
 def depth_lost_percent(sediment_m: float, design_depth_m: float) -> Derived:
@@ -76,8 +85,10 @@ def depth_lost_percent(sediment_m: float, design_depth_m: float) -> Derived:
     Raises:
         InputError: a design depth that is none.
     """
-    if not design_depth_m > 0:
+    if not is_size(design_depth_m):
         raise InputError(f"a design depth of {design_depth_m:g} m; enter the one of the approved plan")
+    if isnan(sediment_m):
+        return MISSING
     if sediment_m < 0:
         return Derived(None, "below_range", 0.0)
     return _percent(sediment_m, design_depth_m)

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import sqrt
+from math import inf, sqrt
 from statistics import NormalDist, median
 from typing import Final
 
 from headwall.errors import InputError
+from headwall.hydrology.derived import is_number
 
 #: two-sided confidence of a forecast's interval
 CONFIDENCE: Final = 0.9
@@ -37,7 +38,7 @@ class Tank:
     baffle_m: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.baffle_m < self.floor_m:
+        if not (0 < self.baffle_m < self.floor_m and is_number(self.floor_m)):
             raise InputError(
                 f"the baffle ends {self.baffle_m:g} m below the invert and the floor lies {self.floor_m:g} m below it; "
                 "the baffle must end between the two"
@@ -50,8 +51,15 @@ def scum_clearance_m(tank: Tank, scum_bottom_m: float | None) -> float:
     Args:
         scum_bottom_m: depth of the scum's lower side; None where a look found no scum, and then nothing can pass:
             infinite. A reading that is missing is not None but no call at all.
+
+    Raises:
+        InputError: a depth below the tank's floor, or one that is no number.
     """
-    return float("inf") if scum_bottom_m is None else tank.baffle_m - scum_bottom_m
+    if scum_bottom_m is None:
+        return float("inf")
+    if not (is_number(scum_bottom_m) and scum_bottom_m <= tank.floor_m):
+        raise InputError(f"scum down to {scum_bottom_m:g} m does not fit a tank {tank.floor_m:g} m deep")
+    return tank.baffle_m - scum_bottom_m
 
 
 def sludge_clearance_m(tank: Tank, sludge_m: float) -> float:
@@ -87,13 +95,15 @@ class Trend:
     def day_of(self, value_m: float) -> tuple[float, float, float | None] | None:
         """(expected, earliest, latest) day on which the line reaches a value; latest None: perhaps never.
 
-        None where it does not rise: then no date can be given.
+        None where it does not rise, or hardly does: then no date can be given.
         """
-        if self.slope_m_day <= 0:
+        expected, earliest, latest = (
+            (value_m - self.intercept_m) / slope if slope > 0 else inf
+            for slope in (self.slope_m_day, self.high_m_day, self.low_m_day)
+        )
+        if not is_number(expected):
             return None
-        days = [(value_m - self.intercept_m) / slope for slope in (self.slope_m_day, self.high_m_day)]
-        latest = (value_m - self.intercept_m) / self.low_m_day if self.low_m_day > 0 else None
-        return days[0], days[1], latest
+        return expected, earliest, latest if is_number(latest) else None
 
 
 def trend(days: Sequence[float], values_m: Sequence[float]) -> Trend | None:
@@ -103,12 +113,14 @@ def trend(days: Sequence[float], values_m: Sequence[float]) -> Trend | None:
     the pairs' slopes at the ranks that Kendall's S has at the confidence stated (normal approximation without ties).
 
     Raises:
-        InputError: days and values of different count, or two values of one day.
+        InputError: days and values of different count, two values of one day, or what is no number.
     """
     if len(days) != len(values_m):
         raise InputError(f"{len(days)} days and {len(values_m)} values; each value needs its day")
     if len(set(days)) != len(days):
         raise InputError("two values of one day; give one value a day")
+    if not all(is_number(each) for each in (*days, *values_m)):
+        raise InputError("a day or a value that is no number; leave it out")
     if len(days) < 3:
         return None
     slopes = sorted((b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(zip(days, values_m, strict=True), 2))

@@ -21,6 +21,11 @@ _HOURS_PER_DAY: Final = 24
 Number = int | Decimal | Fraction
 
 
+def _is_number(*values: Number) -> bool:
+    """Decimal knows NaN and infinity; they cannot be compared or made exact."""
+    return all(value.is_finite() for value in values if isinstance(value, Decimal))
+
+
 @dataclass(frozen=True)
 class Pipe:
     """A run of pipe under test, main or house connection.
@@ -33,7 +38,7 @@ class Pipe:
     length_ft: Number
 
     def __post_init__(self) -> None:
-        if not (self.diameter_in > 0 and self.length_ft > 0):
+        if not (_is_number(self.diameter_in, self.length_ft) and self.diameter_in > 0 and self.length_ft > 0):
             raise InputError(
                 f"a pipe of {self.diameter_in} in and {self.length_ft} ft: both must be greater than 0; "
                 "give the inner diameter in inches and the length in feet"
@@ -65,10 +70,12 @@ class LeakageTest:
     def __post_init__(self) -> None:
         if not self.pipes:
             raise InputError("a leakage test needs the pipes that were tested, each with diameter and length")
-        if not self.hours > 0:
+        if not (_is_number(self.hours) and self.hours > 0):
             raise InputError(f"a test of {self.hours} hours did not last; give its duration in hours")
-        if self.leaked_gal < 0 or self.allowance < 0:
-            raise InputError(f"leakage {self.leaked_gal} gal and allowance {self.allowance} must not be negative")
+        if not _is_number(self.leaked_gal, self.allowance) or self.leaked_gal < 0 or self.allowance < 0:
+            raise InputError(
+                f"leakage {self.leaked_gal} gal and allowance {self.allowance} must be numbers and not negative"
+            )
 
     @property
     def inch_mile_days(self) -> Fraction:

@@ -10,6 +10,7 @@ from math import sqrt
 from typing import Final
 
 from headwall.errors import InputError
+from headwall.hydrology.derived import is_number, is_size
 
 _ZERO_C_IN_K: Final = 273.15
 _AIR_AT_0_M_S: Final = 331.3
@@ -21,9 +22,9 @@ def in_air_m_s(air_c: float) -> float:
     """Speed of sound in air.
 
     Raises:
-        InputError: a temperature at or below absolute zero.
+        InputError: a temperature at or below absolute zero, or one that is no number.
     """
-    if air_c <= -_ZERO_C_IN_K:
+    if not (is_number(air_c) and air_c > -_ZERO_C_IN_K):
         raise InputError(f"{air_c:g} °C is no temperature of air")
     return _AIR_AT_0_M_S * sqrt(1 + air_c / _ZERO_C_IN_K)
 
@@ -40,5 +41,11 @@ def in_water_m_s(water_c: float) -> float:
 
 
 def range_m(shown_m: float, assumed_m_s: float, true_m_s: float) -> float:
-    """The distance that a sensor would have shown, had it known the speed of sound."""
+    """The distance that a sensor would have shown, had it known the speed of sound.
+
+    Raises:
+        InputError: a distance that is no number, or a speed that is none.
+    """
+    if not (is_number(shown_m) and is_size(assumed_m_s) and is_size(true_m_s)):
+        raise InputError(f"{shown_m:g} m at {true_m_s:g} m/s, shown for {assumed_m_s:g} m/s, is no distance")
     return shown_m * true_m_s / assumed_m_s

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from headwall.hydrology.derived import is_number
+
 _HOUR_US: Final = 3_600_000_000
 #: without a level for longer than this nothing is said of the time between
 GAP_US: Final = 24 * _HOUR_US
@@ -153,4 +155,4 @@ def _quiet(levels: Levels, inflow_m: float, gap_us: int) -> Iterator[list[tuple[
 
 
 def _known(levels: Levels) -> Iterator[tuple[int, float]]:
-    return ((time_us, level_m) for time_us, level_m in levels if level_m is not None)
+    return ((time_us, level_m) for time_us, level_m in levels if level_m is not None and is_number(level_m))

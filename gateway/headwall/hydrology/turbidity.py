@@ -9,11 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Final
 
-from headwall.hydrology.derived import Derived
-
-_MISSING: Final = Derived(None, "missing")
+from headwall.hydrology.derived import MISSING, Derived, is_number
 
 
 def added(downstream: Derived, other: Derived) -> Derived:
@@ -28,13 +25,13 @@ def added(downstream: Derived, other: Derived) -> Derived:
         return Derived(None, "above_range", least)
     if most is not None and least is None:
         return Derived(None, "below_range", most)
-    return _MISSING
+    return MISSING
 
 
 def _bounds(value: Derived) -> tuple[float | None, float | None]:
     """Between what it lies; None for a side that is open."""
     if value.value is not None:
-        return value.value, value.value
+        return (value.value, value.value) if is_number(value.value) else (None, None)
     return {"above_range": (value.limit, None), "below_range": (None, value.limit)}.get(value.flag or "", (None, None))
 
 
@@ -57,7 +54,7 @@ def added_between(
     def nearest(at_us: int) -> Derived:
         n = bisect_left(times, at_us)
         found = min(upstream[max(n - 1, 0) : n + 1], key=lambda each: abs(each[0] - at_us), default=None)
-        return _MISSING if found is None or abs(found[0] - at_us) > within_us else found[1]
+        return MISSING if found is None or abs(found[0] - at_us) > within_us else found[1]
 
     return [(time_us, added(value, nearest(time_us - travel_us))) for time_us, value in downstream]
 
@@ -67,5 +64,9 @@ def background(readings: Iterable[tuple[int, float]], spans: Sequence[tuple[int,
 
     Missing with fewer readings than `at_least`.
     """
-    found = [value for time_us, value in readings if any(start <= time_us <= end for start, end in spans)]
-    return Derived(median(found)) if found and len(found) >= at_least else _MISSING
+    found = [
+        value
+        for time_us, value in readings
+        if is_number(value) and any(start <= time_us <= end for start, end in spans)
+    ]
+    return Derived(median(found)) if found and len(found) >= at_least else MISSING

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import radians, sqrt, tan
+from math import isnan, radians, sqrt, tan
 from typing import Final
 
 from headwall.errors import InputError
-from headwall.hydrology.derived import Derived
+from headwall.hydrology.derived import MISSING, Derived, is_size
 from headwall.units import FACTORS
 
 FT_M: Final = float(FACTORS["ft"][0])
@@ -48,8 +48,8 @@ def v_notch_m3_s(head_m: float, angle_deg: float, tailwater_m: float | None = No
     """
     if not V_NOTCH_ANGLES[0] <= angle_deg <= V_NOTCH_ANGLES[1]:
         raise InputError(f"a V-notch of {angle_deg:g}° is outside the relation, which holds from 25° to 100°")
-    if tailwater_m is not None and tailwater_m > -_CLEARANCE_M:
-        return Derived(None, "submerged")
+    if tailwater_m is not None and not tailwater_m <= -_CLEARANCE_M:
+        return MISSING if isnan(tailwater_m) else Derived(None, "submerged")
 
     factor, kh = _notch(angle_deg)
 
@@ -79,10 +79,10 @@ def _notch(angle_deg: float) -> tuple[float, float]:
 def _straight(
     constant: float, head_m: float, length_m: float, contraction: float, tailwater_m: float | None
 ) -> Derived:
-    if length_m <= 0:
+    if not is_size(length_m):
         raise InputError(f"a crest of {length_m:g} m is no weir; give its length in metres")
-    if tailwater_m is not None and tailwater_m > 0:
-        return Derived(None, "submerged")
+    if tailwater_m is not None and not tailwater_m <= 0:
+        return MISSING if isnan(tailwater_m) else Derived(None, "submerged")
 
     def flow(head: float) -> float:
         length_ft, head_ft = length_m / FT_M, head / FT_M
@@ -92,6 +92,8 @@ def _straight(
 
 
 def _within(flow: Callable[[float], float], head_m: float, highest_m: float) -> Derived:
+    if isnan(head_m):
+        return MISSING
     if head_m < LOWEST_HEAD_M:
         return Derived(None, "below_range", flow(LOWEST_HEAD_M))
     if head_m > highest_m:
