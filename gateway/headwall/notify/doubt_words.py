@@ -17,7 +17,7 @@ from headwall.officer_units import shown
 def sentence(doubts: Sequence[Suspicion]) -> str:
     """The doubts of a storm in a sentence for its lead; "" where none stands out."""
     found = [text for each in doubts if (text := briefly(each))]
-    return f"Doubt about this depth: {wording.listed(found)} (see What fell)." if found else ""
+    return f"Doubt about this depth: {'; '.join(found)} (see What fell)." if found else ""
 
 
 def briefly(doubt: Suspicion) -> str:

@@ -29,7 +29,9 @@ def gauge_rows(look: Lookup, datastream: str, at_us: int) -> list[Row]:
 def gap_row(look: Lookup, fact: StormDuty | NearThreshold | InactiveSiteStorm, until_us: int, zone: tzinfo) -> Row:
     """What is in no depth above: rain while the gauge was not judged, and tips that its board lost."""
     start_us, tip = fact.storm.start_us, look.tip(fact.datastream, fact.storm.start_us)
-    lines = [f"{gap.reason or 'no valid data'} {_span(gap, zone)}" for gap in fact.gaps]
+    lines = [
+        f"{_span(gap, zone)}: {gap.reason}" if gap.reason else f"no valid data {_span(gap, zone)}" for gap in fact.gaps
+    ]
     for lost in look.lost_tips(fact.datastream, start_us, until_us):
         much = wording.counted(lost.tips, "tip") + (f" ({(tip.depth * lost.tips).text_in} in)" if tip else "")
         why = ", whose memory was full" if lost.overrun else ""

@@ -37,6 +37,7 @@ class StormSection:
     """Composes one section. All duties share gauge, storm and due time.
 
     Args:
+        page: where the page is; "" on the page itself.
         late_us: learned later than this after the crossing, the section says so.
     """
 
@@ -266,7 +267,7 @@ class StormSection:
                 "You decide otherwise",
                 f"headwall duty not-needed {duty.duty} --by {by} --reason TEXT",
             ),
-            row("See it", f"{self._page}/duties/{duty.duty}"),
+            *([row("See it", f"{self._page}/duties/{duty.duty}")] if self._page else []),
             row("Reference", f"duty {duty.duty}, version {duty.version}, ledger {look.ledger.id}"),
         ]
         return Block(f"Who owes it: {look.site_name(duty.site)}", tuple(rows))
@@ -375,6 +376,7 @@ class StormSection:
         if rain is None or self._provision is None:
             return None
         trigger = parse_depth(self._provision.storm_on(day_of(one.crossing_us, self._zone)).depth)
+        place = self._look.gauge_place(one.datastream)
         until_us = one.storm.end_us if one.storm.ended else max(one.storm.end_us, self._look.now_us)
         drawn = hyetograph.StormPicture(
             rain=rain[0],
@@ -384,7 +386,7 @@ class StormSection:
             until_us=until_us,
             gaps=one.gaps,
             zone=self._zone,
-            title=f"Rain at the gauge {self._look.gauge_place(one.datastream)}",
+            title="Rain at the site's gauges" if one.storm.parts else f"Rain at the gauge {place}",
         )
         alt = (
             f"Hyetograph: rain by {hyetograph.step_words(hyetograph.bar_step_us(drawn))} and its running total, "
