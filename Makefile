@@ -36,7 +36,7 @@ format: $(STAMP) ## let ruff lay the code out
 	@$(BIN)/ruff check --fix .
 
 test: lint ## lint, then all tests; parts missing here make their tests skip and are named at the end
-	@$(BIN)/pytest -n auto --dist loadfile $(PYTEST_ARGS)
+	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: $(STAMP) ## the benchmarks, each beside its peer in the same run
 	@for b in tools/bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done

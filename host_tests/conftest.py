@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import hypothesis
 import pytest
 from headwall_board.certs import Authority, issue_server, make_ca
 from headwall_sim import parts
@@ -22,6 +23,37 @@ from headwall_sim.mailbox import Mailbox
 from support.postgres_server import PostgresServer
 
 REQUIRE_PARTS = os.environ.get("HEADWALL_REQUIRE_PARTS") == "1"
+#: files that take longest, the longest first: a worker that began one of them late would end long after the others
+LONGEST = (
+    "test_demo.py",
+    "test_thirty_days.py",
+    "test_chaos.py",
+    "test_update.py",
+    "test_board_bench.py",
+    "test_docs_commands.py",
+    "test_custody_end_to_end.py",
+    "test_memory.py",
+    "test_certs_command.py",
+    "test_calibrate.py",
+    "test_app.py",
+    "test_power_cuts.py",
+    "test_power_budget.py",
+    "test_backlog.py",
+    "test_commands_to_boards.py",
+    "test_downlink_board.py",
+    "test_sim_board.py",
+    "test_influx_forwarder.py",
+    "test_serial_board.py",
+    "test_settings_trial.py",
+    "test_journal_cuts.py",
+    "test_wired_board.py",
+    "test_status.py",
+    "test_page.py",
+)
+
+# how long an example takes is the machine's affair; the whole check tries the same examples each time
+hypothesis.settings.register_profile("headwall", deadline=None, derandomize=REQUIRE_PARTS)
+hypothesis.settings.load_profile("headwall")
 
 
 def need(part: str) -> Path:
@@ -45,6 +77,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker in item.iter_markers():
         if marker.name in parts.PARTS:
             need(marker.name)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

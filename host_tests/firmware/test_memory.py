@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from headwall_sim.every_kind import DEVICES, ON_BATTERY, ON_MAINS
 from headwall_sim.seeded_journal import reports
 from scripted_gateway import ScriptedGateway
 from sim_node import MINUTE_US, START_US, SimNode
+from support.long import LONG
 
 pytestmark = pytest.mark.mosquitto
 DAY = 1440
@@ -101,7 +101,7 @@ def names(sensors: Sequence[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("HEADWALL_LONG") != "1", reason="takes six minutes; run it with HEADWALL_LONG=1")
+@pytest.mark.skipif(not LONG, reason="takes six minutes; run it with HEADWALL_LONG=1")
 @pytest.mark.timeout(1200)
 def test_memory_is_as_whole_after_30_days_as_after_3(broker: Broker, gateway: ScriptedGateway, tmp_path: Path) -> None:
     """Sampled sensors alone: contacts and counters are looked at so often that it would take an hour here."""
