@@ -43,6 +43,7 @@ SMALL = Settings(
     gap=Thresholds(suspect=3, fail=6),
     neighbour=Neighbour(within_s=2, suspect=1, fail=3),
 )
+TESTS = ("gross_range", "spike", "rate_of_change", "flat_line", "stuck", "gap", "neighbour")
 Row = tuple[int, float | None, str | None]  # seconds, value, quarantine
 
 
@@ -106,9 +107,10 @@ ROW = st.tuples(
 
 
 @given(
+    names=st.sampled_from([TESTS, *((name,) for name in TESTS)]),
     steps=st.lists(ROW, min_size=1, max_size=24),
     others=st.lists(st.tuples(st.integers(0, 40), st.sampled_from([0.0, 2.0, 4.0])), max_size=6),
-    cut=st.tuples(st.integers(0, 40), st.integers(1, 20)),
+    cut=st.tuples(st.integers(0, 23), st.integers(0, 23)),
     window=st.one_of(st.none(), st.tuples(st.integers(0, 30), st.integers(1, 5))),
 )
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -116,12 +118,14 @@ def test_a_stretch_is_judged_as_in_the_whole_series(
     registry: Registry,
     shared: Ledger,
     monkeypatch: pytest.MonkeyPatch,
+    names: tuple[str, ...],
     steps: list[Row],
     others: list[tuple[int, float]],
     cut: tuple[int, int],
     window: tuple[int, int] | None,
 ) -> None:
-    monkeypatch.setattr(quality, "settings_for", lambda *_: SMALL)
+    small = Settings(**{name: getattr(SMALL, name) for name in names})
+    monkeypatch.setattr(quality, "settings_for", lambda *_: small)
     now, rows = 0, []
     for step, value, quarantine in steps:
         now += step
@@ -133,16 +137,16 @@ def test_a_stretch_is_judged_as_in_the_whole_series(
         with shared.begin() as conn:
             edges = {"start_us": window[0] * S, "end_us": sum(window) * S}
             conn.execute(schema.maintenance.insert().values(node=node, by="Ruth", at_us=0, **edges))
-    start, end = cut[0], sum(cut)
+    start, end = (rows[each % len(rows)][0] for each in sorted(cut, key=lambda each: each % len(rows)))
     with shared.read() as conn:
         whole = judged(conn, registry, f"{node}/tank.level", 0, 1000 * S, neighbour=f"{node}/other.level")
-        part = judged(conn, registry, f"{node}/tank.level", start * S, end * S, neighbour=f"{node}/other.level")
-    assert verdicts(part) == [each for each in verdicts(whole) if start <= each[0] < end]
+        part = judged(conn, registry, f"{node}/tank.level", start * S, (end + 1) * S, neighbour=f"{node}/other.level")
+    assert verdicts(part) == [each for each in verdicts(whole) if start <= each[0] <= end]
     kept = [row for row in rows if row[2] is None and not (window and window[0] <= row[0] < sum(window))]
     assert [each.reading.value for each in whole] == [value for _, value, _ in kept]
     beside = [(s, v) for s, v in sorted(others) if not (window and window[0] <= s < sum(window))]
     direct = judge(
-        SMALL,
+        small,
         [s * S for s, _, _ in kept],
         [v for _, v, _ in kept],
         ([s * S for s, _ in beside], [v for _, v in beside]),
@@ -163,6 +167,27 @@ def test_shipped_settings_need_days_before_a_stretch_and_get_them(registry: Regi
     assert found.verdict == Verdict(4, ("flat_line",))
     assert early.verdict == Verdict(3, ("flat_line",))
     assert first.verdict.flag == 1  # its range alone
+
+
+def test_a_spike_is_found_at_either_end_of_a_stretch(registry: Registry) -> None:
+    ledger = Ledger.open("sqlite://")
+    fill(ledger, [(n * 600, 1.0 if n == 2 else 0.0, None) for n in range(5)])
+    with ledger.read() as conn:
+        for start, end in ((600, 601), (1200, 1201), (1800, 1801)):
+            (found,) = judged(conn, registry, STREAM, start * S, end * S)
+            assert "spike" in found.verdict.reasons
+    ledger.close()
+
+
+def test_a_sensor_that_is_stuck_is_found_by_its_last_reading_alone(registry: Registry) -> None:
+    """144 equal temperatures in a row are suspect: 143 of them lie before the stretch."""
+    ledger = Ledger.open("sqlite://")
+    fill(ledger, [(n * 600, 11.5 if n else 10.0, None) for n in range(145)], "air.temperature")
+    with ledger.read() as conn:
+        for n, flag in ((143, 1), (144, 3)):
+            (found,) = judged(conn, registry, "board-a/air.temperature", n * 600 * S, n * 600 * S + 1)
+            assert found.verdict == Verdict(flag, ("stuck",) if flag == 3 else ())
+    ledger.close()
 
 
 def test_the_kind_of_site_chooses_the_tests_from_the_day_it_changes(tmp_path: Path) -> None:
