@@ -31,9 +31,9 @@ GAUGE = "gauge-a/rain.tips"
 SNOW = SnowWater(depth="0.42 in", start_us=100, end_us=200)
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    opened = Ledger.open("sqlite://")
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    opened = Ledger.open("sqlite://" if request.param == "sqlite" else request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
 
