@@ -9,10 +9,8 @@ from headwall.errors import InputError
 from headwall.hydrology.pressure_level import water_above_m
 from headwall.hydrology.septic import (
     Tank,
-    scum_bottom_from_sonar_m,
     scum_clearance_m,
     sludge_clearance_m,
-    sludge_from_sonar_m,
     trend,
 )
 from hypothesis import given
@@ -35,11 +33,6 @@ def test_clearances_of_a_tank_of_48_inches(
 
 def test_a_look_that_found_no_scum_has_no_end_of_clearance() -> None:
     assert scum_clearance_m(TANK, None) == inf
-
-
-def test_a_sonar_gives_the_depths_that_a_stick_would() -> None:
-    assert sludge_from_sonar_m(TANK, 10 * IN, 16 * IN) == pytest.approx(22 * IN)
-    assert scum_bottom_from_sonar_m(20 * IN, 7 * IN) == pytest.approx(13 * IN)
 
 
 @pytest.mark.parametrize("sludge_in", [-0.01, 48.01])

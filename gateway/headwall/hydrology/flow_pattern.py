@@ -40,9 +40,10 @@ class DayPattern(NamedTuple):
         Each hour weighs the same, however many samples it has.
         """
         means = [mean for mean in self.means if mean is not None]
-        if not self.complete or fsum(means) <= 0 or min(means) < 0:
+        mean = fsum(means) / 24
+        if not self.complete or mean <= 0 or min(means) < 0:
             return None
-        return fsum(means[hour] for hour in hours) / len(hours) / (fsum(means) / 24)
+        return fsum(means[hour] for hour in hours) / len(hours) / mean
 
 
 def day_pattern(samples: Iterable[tuple[int, float]], hour_of: Callable[[int], int]) -> DayPattern:

@@ -73,16 +73,6 @@ def sludge_clearance_m(tank: Tank, sludge_m: float) -> float:
     return tank.floor_m - sludge_m - tank.baffle_m
 
 
-def sludge_from_sonar_m(tank: Tank, sonar_m: float, distance_m: float) -> float:
-    """Thickness of the sludge that a sonar, `sonar_m` below the invert and looking down, sees at a distance."""
-    return tank.floor_m - sonar_m - distance_m
-
-
-def scum_bottom_from_sonar_m(sonar_m: float, distance_m: float) -> float:
-    """Depth of the scum's bottom that a sonar, `sonar_m` below the invert and looking up, sees at a distance."""
-    return sonar_m - distance_m
-
-
 @dataclass(frozen=True)
 class Trend:
     """A robust line through measurements: `slope_m_day`, with its interval, and where it stood on day 0."""
