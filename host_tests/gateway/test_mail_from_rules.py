@@ -111,4 +111,4 @@ def test_late_tips_that_move_a_mailed_due_time_make_one_correction(gateway: Gate
     assert first == f"Saw Mill North: 0.50 in of rain, report due {short(early[49] + 24 * HOUR_US, ZONE)}"
     assert correction == "Correction: Saw Mill North: 0.55 in of rain, report due Jun 11 15:42 EDT"
     text = " ".join(gateway.mailbox.mails()[1].message.get_body(("plain",)).get_content().split())
-    assert "Due: was Thu Jun 11 2026, 16:08 EDT; now Thu Jun 11 2026, 15:42 EDT." in text
+    assert "Due: was Thu Jun 11 2026, 16:10 EDT; now Thu Jun 11 2026, 15:42 EDT." in text
