@@ -63,23 +63,22 @@ def samples_of(
 
 def newest_at(conn: sa.Connection, datastream: str, at_us: int, within_us: int) -> Sample | None:
     """The newest sample at or before an instant, not older than `within_us`; None without one."""
-    node, _, stream = datastream.partition("/")
-    own = (
-        sa.select(_R.time_us)
-        .where(_R.node == node, _R.stream == stream, _R.time_us <= at_us)
-        .order_by(_R.time_us.desc())
-        .limit(1)
-    )
-    anchored = (
-        sa.select(_X.time_us)
-        .where(_X.node == node, _X.stream == stream, _X.time_us <= at_us)
-        .order_by(_X.time_us.desc())
-        .limit(1)
-    )
-    times = [time_us for query in (own, anchored) if (time_us := conn.execute(query).scalar()) is not None]
-    if not times or at_us - max(times) > within_us:
+    newest_us = newest_time(conn, datastream, at_us)
+    if newest_us is None or at_us - newest_us > within_us:
         return None
-    return samples_of(conn, datastream, max(times), max(times) + 1)[-1]
+    return samples_of(conn, datastream, newest_us, newest_us + 1)[-1]
+
+
+def newest_time(conn: sa.Connection, datastream: str, at_us: int, *, through: int | None = None) -> int | None:
+    """The time of the newest reading at or before an instant, whatever it is worth; `through` as above."""
+    node, _, stream = datastream.partition("/")
+    times = []
+    for c, pos in ((_R, _R.pos), (_X, _X.pos)):
+        query = sa.select(c.time_us).where(c.node == node, c.stream == stream, c.time_us <= at_us)
+        if through is not None:
+            query = query.where(pos <= through)
+        times.append(conn.execute(query.order_by(c.time_us.desc()).limit(1)).scalar())
+    return max((each for each in times if each is not None), default=None)
 
 
 def _rows(

@@ -19,7 +19,7 @@ from headwall.errors import ConfigurationError
 from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger
-from headwall.notify import notice_sections, outbox, wording
+from headwall.notify import discharge_section, notice_sections, outbox, wording
 from headwall.notify.content import Content, Picture, Section
 from headwall.notify.grouping import Batch
 from headwall.notify.lookup import Lookup
@@ -36,6 +36,7 @@ from headwall.rules.facts import (
     NodeFault,
     RainMissing,
     StormDuty,
+    SuspectedDischarge,
     from_body,
 )
 from headwall.settings import NotifySettings, SmtpSettings
@@ -177,6 +178,8 @@ def _notice(look: Lookup, fact: Fact) -> Section:
             return notice_sections.near_threshold(look, fact)
         case InactiveSiteStorm():
             return notice_sections.inactive_site(look, fact)
+        case SuspectedDischarge():
+            return discharge_section.suspected_discharge(look, fact)
         case NodeFault():
             return notice_sections.node_fault(look, fact)
         case HistoricalSummary():

@@ -30,6 +30,7 @@ class Step:
         through: the append position up to which the ledger is read; nothing behind it counts yet.
         layers: what persons and the registry lay over the readings of gauges, as of now.
         rain: new valid readings of rain gauges by datastream, in append order.
+        measured: other datastreams with new readings, and the time of the earliest.
         sensors: other datastreams that gave a null, or whose fault may be over.
         again: stretches to judge again (a layer that has changed, a gauge that fell silent, a failed site).
         failures: what raised, by subject; the engine keeps these for the next step and says so.
@@ -40,6 +41,7 @@ class Step:
     through: int
     layers: Layers
     rain: dict[str, list[RainReading]] = field(default_factory=dict)
+    measured: dict[str, int] = field(default_factory=dict)
     sensors: set[str] = field(default_factory=set)
     again: list[Stretch] = field(default_factory=list)
     failures: dict[str, tuple[Stretch, str]] = field(default_factory=dict)

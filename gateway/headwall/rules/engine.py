@@ -165,7 +165,7 @@ class RuleEngine:
                 pos = self._lock_cursor(conn)
                 if pos != self._pos:
                     self._forget()  # the first step, or another process has gone on
-                changed = self._layers.follow(conn, self._gauges.values())
+                changed = self._layers.follow(conn, [*self._gauges.values(), *self._sensors.values()])
                 readings = [] if changed else readings_after(conn, pos, self._settings.batch_readings)
                 through = readings[-1].pos if readings else pos
                 step = Step(conn, self._clock.now_us(), through, self._layers, again=changed)
@@ -216,6 +216,9 @@ class RuleEngine:
 
     def _note_sensor(self, step: Step, reading: Reading) -> None:
         datastream = self._sensors.get((reading.node, reading.stream))
+        if datastream is not None and reading.time_us is not None:
+            first_us = step.measured.get(datastream, reading.time_us)
+            step.measured[datastream] = min(first_us, reading.time_us)
         over = reading.value is not None and not self._faults.stands(step.conn, reading.node, SENSOR, reading.stream)
         if datastream is not None and not over:
             step.sensors.add(datastream)

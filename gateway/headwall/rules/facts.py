@@ -127,6 +127,21 @@ class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
     gaps: list[Gap] = []
     by_correction: bool = False  # what the bucket missed while it tipped would have made it reach the threshold
 
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.storm.start_us, self.storm.end_us
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it shares with the same episode found again."""
+        return self.provision, self.datastream
+
+    @property
+    def recorded(self) -> dict[str, str | int]:
+        """What the log book keeps of it."""
+        storm = {"depth_in": self.storm.depth_in, "storm_start_us": self.storm.start_us}
+        return {"provision": self.provision, "datastream": self.datastream, **storm}
+
 
 class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
     """A storm that reached the depth while the site was not active: no duty was opened. Told in the digest."""
@@ -139,6 +154,21 @@ class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
     crossing_us: int
     status: str  # shut_down | stabilised | closed | none (the registry has no status for that time)
     gaps: list[Gap] = []
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.storm.start_us, self.storm.end_us
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it shares with the same episode found again."""
+        return self.provision, self.datastream
+
+    @property
+    def recorded(self) -> dict[str, str | int]:
+        """What the log book keeps of it."""
+        storm = {"depth_in": self.storm.depth_in, "storm_start_us": self.storm.start_us}
+        return {"provision": self.provision, "datastream": self.datastream, **storm}
 
 
 class GaugeSilent(msgspec.Struct, frozen=True, tag="gauge_silent"):
@@ -162,6 +192,41 @@ class RainMissing(msgspec.Struct, frozen=True, tag="rain_missing"):
     noticed_us: int
 
 
+class SuspectedDischarge(msgspec.Struct, frozen=True, tag="suspected_discharge"):
+    """Flow of an outfall in dry weather that looks like a discharge: a proposal, which a person has to look into.
+
+    Attributes:
+        end_us: up to when it has been seen; it goes on while `ongoing`.
+        likeness: what it looks like (a class of hydrology.dry_weather), never a finding.
+        evidence: what was seen, by names that carry their units.
+    """
+
+    municipality: str
+    site: str
+    datastream: str  # whose readings the flow comes from
+    start_us: int
+    end_us: int
+    ongoing: bool
+    likeness: str
+    confidence: float
+    evidence: dict[str, float | int | str]
+    learned_us: int
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start_us, self.end_us
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it shares with the same episode found again."""
+        return self.site, ""
+
+    @property
+    def recorded(self) -> dict[str, str | int]:
+        """What the log book keeps of it."""
+        return {"datastream": self.datastream, "likeness": self.likeness, "start_us": self.start_us}
+
+
 class NodeFault(msgspec.Struct, frozen=True, tag="node_fault"):
     """Something that the installer or operator must mend: identity conflict, custody missing, …"""
 
@@ -179,7 +244,16 @@ class HistoricalSummary(msgspec.Struct, frozen=True, tag="historical_summary"):
     duties: list[StormDuty]
 
 
-Fact = StormDuty | NearThreshold | InactiveSiteStorm | GaugeSilent | RainMissing | NodeFault | HistoricalSummary
+Fact = (
+    StormDuty
+    | NearThreshold
+    | InactiveSiteStorm
+    | GaugeSilent
+    | RainMissing
+    | SuspectedDischarge
+    | NodeFault
+    | HistoricalSummary
+)
 _F = TypeVar("_F", bound=Fact)
 
 

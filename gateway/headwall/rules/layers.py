@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from headwall.clock import from_us
-from headwall.derive.tip_depth import RAIN_VOLUME, TipDepths, tip_depths
+from headwall.derive.tip_depth import TipDepths, tip_depths
 from headwall.ledger import schema
 from headwall.ledger.entries import Entry, SnowWater, Withdrawal, entry, kind_of, standing
 from headwall.ledger.ledger import Ledger
@@ -176,7 +176,7 @@ class Layers:
         self._gauges.clear()
         self._seen.clear()
 
-    def follow(self, conn: sa.Connection, gauges: Iterable[str]) -> list[Stretch]:
+    def follow(self, conn: sa.Connection, datastreams: Iterable[str]) -> list[Stretch]:
         """Take in the rows that are new since the last call; returns what they make to be judged again."""
         found: list[Stretch] = []
         for table in _TABLES:
@@ -191,13 +191,13 @@ class Layers:
                 self._ledger.set_cursor(conn, table.cursor, newest)
             self._gauges.clear()
             self._seen[table.cursor] = newest
-        return _of_gauges(found, gauges)
+        return _of_datastreams(found, datastreams)
 
 
-def _of_gauges(stretches: Iterable[Stretch], gauges: Iterable[str]) -> list[Stretch]:
-    """A stretch of a node is one of each of its gauges; those of other sensors are left out."""
+def _of_datastreams(stretches: Iterable[Stretch], datastreams: Iterable[str]) -> list[Stretch]:
+    """A stretch of a node is one of each of its datastreams; those that the registry lacks are left out."""
     known: dict[str, list[str]] = defaultdict(list)
-    for name in gauges:
+    for name in datastreams:
         known[name] = [name]
         known[name.partition("/")[0]].append(name)
     return [Stretch(name, s.start_us, s.end_us, s.why) for s in stretches for name in known.get(s.datastream, ())]
@@ -228,8 +228,6 @@ _SAID: Final = {None: "no longer flagged", 1: "let count", 3: "flagged as suspec
 
 def _of_calibration(conn: sa.Connection, row: Any) -> Iterator[Stretch]:
     """From when it was done to the next one."""
-    if row.kind != RAIN_VOLUME:
-        return
     c = schema.calibrations.c
     later = sa.select(sa.func.min(c.done_us)).where(
         c.node == row.node, c.stream == row.stream, c.kind == row.kind, c.done_us > row.done_us

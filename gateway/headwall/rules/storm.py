@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from fractions import Fraction
 from functools import partial
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -23,7 +24,7 @@ from headwall.law import localtime
 from headwall.law.profile import Profile, StormReport
 from headwall.registry import Registry
 from headwall.registry.model import Municipality, Person, Site
-from headwall.rules import duties, storm_notices
+from headwall.rules import duties, episode_notices
 from headwall.rules.base import Step
 from headwall.rules.facts import Clocks, Disagreement, InactiveSiteStorm, NearThreshold, StormDuty
 from headwall.rules.gauge_set import GaugeSet, sets_of_site
@@ -37,6 +38,7 @@ from headwall.rules.tell import refresh, tell, tell_duty, to_be_told, withdraw
 from headwall.units import parse_depth
 
 log = structlog.get_logger("rules")
+_Storm = TypeVar("_Storm", NearThreshold, InactiveSiteStorm)
 _MINUTE_US = 60_000_000
 _DAY_US = 24 * 60 * _MINUTE_US
 
@@ -512,17 +514,17 @@ class _SiteJudgement:
 
     def _notify(
         self,
-        kind: type[storm_notices.StormNotice],
-        wanted: Sequence[storm_notices.StormNotice],
+        kind: type[_Storm],
+        wanted: Sequence[_Storm],
         storms: list[JudgedStorm],
     ) -> None:
-        changes = storm_notices.sync(self._conn, kind, self._site.id, wanted, self._step.now_us, self._in_scope)
+        changes = episode_notices.sync(self._conn, kind, self._site.id, wanted, self._step.now_us, self._in_scope)
         for change in changes:
             withdraw(self._conn, change.key)
             if change.stands and not self._is_old(change.fact.storm.end_us, storms):
                 tell(self._conn, change.key, change.fact, self._told(), "digest", self._step.now_us)
 
-    def _in_scope(self, fact: storm_notices.StormNotice) -> bool:
+    def _in_scope(self, fact: NearThreshold | InactiveSiteStorm) -> bool:
         ours = fact.provision == self._asked.provision.id and fact.datastream == self._asked.datastream
         return ours and fact.storm.start_us <= self._end_us and self._start_us <= fact.storm.end_us
 

@@ -1,0 +1,80 @@
+"""Notices of what lasts for a while at a site and is no duty: a storm near the threshold or at an inactive site, a
+suspected discharge. Found again, or found to be longer, an episode keeps its notice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.ledger import log_book, schema
+from headwall.rules.facts import InactiveSiteStorm, NearThreshold, SuspectedDischarge, to_body
+
+Episode = NearThreshold | InactiveSiteStorm | SuspectedDischarge
+E = TypeVar("E", NearThreshold, InactiveSiteStorm, SuspectedDischarge)
+_N = schema.notices.c
+
+
+@dataclass(frozen=True)
+class Change(Generic[E]):
+    """What became of a notice: told (anew), or taken back."""
+
+    key: str
+    fact: E
+    stands: bool
+
+
+def sync(
+    conn: sa.Connection,
+    kind: type[E],
+    site: str,
+    wanted: Sequence[E],
+    now_us: int,
+    in_scope: Callable[[E], bool],
+) -> list[Change[E]]:
+    """Make the open notices of a kind at a site, as far as `in_scope`, those `wanted`; returns the changes.
+
+    A notice keeps its key as long as its episode overlaps the one it was opened for.
+    """  # fmt: skip
+    tag = str(kind.__struct_config__.tag)
+    held = {key: fact for key, fact in _open_notices(conn, kind, tag, site) if in_scope(fact)}
+    changes: list[Change[E]] = []
+    for fact in wanted:
+        key = next((key for key, old in held.items() if _overlap(old, fact)), None)
+        before = held.pop(key, None) if key else None
+        key = key or _new_key(tag, fact)
+        if before != fact:
+            _store(conn, tag, site, key, fact, now_us)
+            changes.append(Change(key, fact, stands=True))
+    for key, fact in held.items():
+        conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=now_us))
+        changes.append(Change(key, fact, stands=False))
+    return changes
+
+
+def _new_key(tag: str, fact: Episode) -> str:
+    """Short enough for the column, however long the names are."""
+    names = hashlib.sha256("|".join(fact.about).encode()).hexdigest()[:16]
+    return f"{tag}/{fact.site}/{fact.span[0]}/{names}"
+
+
+def _open_notices(conn: sa.Connection, kind: type[E], tag: str, site: str) -> list[tuple[str, E]]:
+    query = sa.select(_N.key, _N.body).where(_N.kind == tag, _N.subject == site, _N.closed_us.is_(None))
+    return [(key, msgspec.convert(body, kind)) for key, body in conn.execute(query.order_by(_N.id))]
+
+
+def _overlap(one: Episode, other: Episode) -> bool:
+    return one.about == other.about and one.span[0] <= other.span[1] and other.span[0] <= one.span[1]
+
+
+def _store(conn: sa.Connection, tag: str, site: str, key: str, fact: Episode, now_us: int) -> None:
+    values: dict[str, Any] = {"body": to_body(fact), "closed_us": None}
+    if conn.execute(schema.notices.update().where(_N.key == key).values(**values)).rowcount:
+        return
+    conn.execute(schema.notices.insert().values(kind=tag, subject=site, key=key, opened_us=now_us, **values))
+    log_book.append(conn, tag, log_book.HEADWALL, {"site": site, **fact.recorded}, now_us)
