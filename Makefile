@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed-$(shell cat requirements/all.lock pyproject.toml | cksum | cut -d' ' -f1)
 ONCE ?=
 REPORT ?=
+# one more than cores: a test that waits for a server or a serial line leaves room for another
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 .PHONY: help demo test lint format bench oracles system-deps lock clean
 
@@ -36,7 +38,7 @@ format: $(STAMP) ## let ruff lay the code out
 	@$(BIN)/ruff check --fix .
 
 test: lint ## lint, then all tests; parts missing here make their tests skip and are named at the end
-	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 bench: $(STAMP) ## the benchmarks, each beside its peer in the same run
 	@for b in tools/bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done

@@ -19,7 +19,7 @@ CHECKOUT = Path(__file__).parents[2]
 FIRMWARE = CHECKOUT / "firmware"
 HEADWALL = Path(sys.executable).with_name("headwall")
 _TIMEOUT_S = 120
-_AGAIN_S = 30
+_AGAIN_S = 10
 
 
 class Bench:
