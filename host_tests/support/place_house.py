@@ -50,6 +50,8 @@ STREAMS = {
     "air.pressure": "air_pressure",
     "meter.pulses": "meter",
     "meter.flow": "flow",
+    "down.turbidity": "turbidity",
+    "up.turbidity": "upstream_turbidity",
 }
 _SITE = """
 [[sites]]

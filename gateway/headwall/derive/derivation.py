@@ -85,7 +85,7 @@ class Derivation:
         Raises:
             UnknownThingError: no such datastream or site, or a quantity that the site has not.
         """
-        return [value for segment in self.segments(name, start_us, end_us) for value in self._values(segment)]
+        return [value for segment in self.segments(name, start_us, end_us) for value in self.values(segment)]
 
     def segments(self, name: str, start_us: int, end_us: int) -> list[Segment]:
         """The stretch, cut where the way of making the value changes. Raises as `series` does."""
@@ -126,7 +126,8 @@ class Derivation:
                 value = derived.value
             yield Value(sample.time_us, derived, sample.flag)
 
-    def _values(self, segment: Segment) -> Iterator[Value]:
+    def values(self, segment: Segment) -> Iterator[Value]:
+        """The values of a segment, from the ledger."""
         if segment.datastream is None:
             return iter(())
         if segment.meter is not None:

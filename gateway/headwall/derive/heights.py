@@ -1,6 +1,6 @@
-"""Heights at a site by the role of a sensor, with the quality of each: what tanks and basins are judged by.
+"""Derived values with the quality of each, above all heights by the role of a sensor: what places are judged by.
 
-A reading that failed a test, or that a person flagged as failed, gives no height. "no_layer" is no missing reading: the
+A reading that failed a test, or that a person flagged as failed, gives no value. "no_layer" is no missing reading: the
 sensor looked and found no such layer.
 """
 
@@ -27,7 +27,7 @@ class Height(NamedTuple):
 
     Attributes:
         derived: height above the site's zero in m (for scum and liquid the outlet invert, for sludge and sediment the
-            floor); none with the reason.
+            floor), or another value in its unit; none with the reason.
         nothing: it found no such layer.
         flag: QARTOD flag: a person's word where there is one, else the tests'.
     """
@@ -42,10 +42,19 @@ def heights(conn: sa.Connection, registry: Registry, site: str, role: Role, star
     """Heights with start_us <= time < end_us, in order of time; none where the site has no such sensor."""
     if not registry.measures(site).has(role):
         return []
+    return tested(conn, registry, f"{site}/{role}", start_us, end_us)
+
+
+def tested(conn: sa.Connection, registry: Registry, name: str, start_us: int, end_us: int) -> list[Height]:
+    """Values of a derived name (see `derivation`) with start_us <= time < end_us, in order of time.
+
+    A count of a meter is not tested: its flow is that of two readings.
+    """
     derivation = Derivation(conn, registry)
     found = []
-    for segment in derivation.segments(f"{site}/{role}", start_us, end_us):
-        if segment.datastream is None:
+    for segment in derivation.segments(name, start_us, end_us):
+        if segment.datastream is None or segment.meter is not None:
+            found += [Height(each.time_us, each.derived, False, each.flag) for each in derivation.values(segment)]
             continue
         samples = samples_of(conn, segment.datastream, segment.start_us, segment.end_us)
         verdicts = judged(conn, registry, segment.datastream, segment.start_us, segment.end_us) if samples else []
