@@ -42,7 +42,7 @@ def sync(
     A notice keeps its key as long as its episode overlaps the one it was opened for.
     """  # fmt: skip
     tag = str(kind.__struct_config__.tag)
-    held = {key: fact for key, fact in _open_notices(conn, kind, tag, site) if in_scope(fact)}
+    held = {key: fact for key, fact in open_notices(conn, kind, site) if in_scope(fact)}
     changes: list[Change[E]] = []
     for fact in wanted:
         key = next((key for key, old in held.items() if _overlap(old, fact)), None)
@@ -63,7 +63,9 @@ def _new_key(tag: str, fact: Episode) -> str:
     return f"{tag}/{fact.site}/{fact.span[0]}/{names}"
 
 
-def _open_notices(conn: sa.Connection, kind: type[E], tag: str, site: str) -> list[tuple[str, E]]:
+def open_notices(conn: sa.Connection, kind: type[E], site: str) -> list[tuple[str, E]]:
+    """The open notices of a kind at a site with their keys, oldest first."""
+    tag = str(kind.__struct_config__.tag)
     query = sa.select(_N.key, _N.body).where(_N.kind == tag, _N.subject == site, _N.closed_us.is_(None))
     return [(key, msgspec.convert(body, kind)) for key, body in conn.execute(query.order_by(_N.id))]
 
