@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -10,14 +11,17 @@ import pytest
 from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.profile import load_profile
 from headwall.ledger import schema
+from headwall.ledger.calibrations import add_calibration, parse_calibrations
 from headwall.notify import outbox
 from headwall.notify.compose import Composer
 from headwall.notify.grouping import Batch
+from headwall.notify.lookup import Lookup
 from headwall.notify.render import render_text
 from headwall.registry import load_registry
 from headwall.rules.facts import NearThreshold, RainMissing, StormDuty, to_body
 from headwall.rules.rain_doubts import of_storm
 from headwall.settings import NotifySettings, SmtpSettings
+from headwall.web.status import gauges_at
 from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
 
 JUNE, JANUARY = at("2026-06-10 12:00"), at("2026-01-10 12:00")
@@ -384,3 +388,56 @@ def test_stage_that_rises_after_rain_is_no_matter(house: Callable[..., House]) -
     h.put(*levels, node="board-b", stream="stage.level", jid="00000000000000bb")
     h.judge(JUNE)
     assert h.notices("rain_missing") == []
+
+
+# ---- what else the mail and the page say of a gauge
+
+
+def _calibrate(house: House, reading: str, verdict: str) -> None:
+    """A volume of 25 mm through the funnel the day before."""
+    record = {
+        "v": 1, "datastream": GAUGE, "kind": "rain_volume", "at": "2026-06-09T14:00:00Z", "by": "Ivan Installer",
+        "unit": "mm", "method": "500 mL", "as_found": [{"reference": "25", "reading": reading}], "verdict": verdict,
+    }  # fmt: skip
+    with house.ledger.begin() as conn:
+        (found,) = parse_calibrations(json.dumps(record).encode(), "test")
+        add_calibration(conn, found, JUNE)
+
+
+def test_calibration_says_whether_it_is_in_the_depth(house: Callable[..., House]) -> None:
+    failed, passed = house(JUNE), house(JUNE)
+    for each, reading, verdict in ((failed, "20", "fail"), (passed, "24.9", "pass")):
+        _calibrate(each, reading, verdict)
+        each.judge(_storm(each, JUNE, 60))
+    assert "By it a tip counts as 0.0125 in in every depth." in _mail(failed)
+    assert "0.75 in" in _mail(failed)
+    assert "It changed no depth." in _mail(passed)
+
+
+def test_rain_of_a_backup_is_named_and_drawn(house: Callable[..., House]) -> None:
+    site = _site("construction", "Pit", gauges=(GAUGE, OTHER)).replace(
+        f'"{OTHER}", distance_m = 5', f'"{OTHER}", distance_m = 5, role = "backup"'
+    )
+    h = house(JUNE, _BOARD + site)
+    h.alive(JUNE - 12 * HOUR, JUNE)
+    rain = _uneven(JUNE + 2 * HOUR, 60)
+    h.put(*rain, node="board-b", jid="00000000000000bb")
+    h.judge(rain[-1][0])
+    (duty,) = [each.body for each in h.duties() if each.body.site == "pit"]
+    look = Lookup(h.registry, {"elmsford": load_profile("elmsford")}, h.ledger, h.clock.now)
+    drawn = look.rain(duty)
+    assert drawn is not None
+    assert (drawn[1] * sum(amount for _, amount in drawn[0])).text_in == duty.storm.depth_in
+    assert "backup “roof of the office”" in _mail(h)
+
+
+def test_page_shows_the_doubts_of_a_gauge_now_and_none_in_sound_data(house: Callable[..., House]) -> None:
+    profiles = {"elmsford": load_profile("elmsford")}
+    cold, sound = house(JANUARY), house(JUNE)
+    for each, start_us, celsius in ((cold, JANUARY, 0.6), (sound, JUNE, 21.0)):
+        _air(each, start_us - 30 * HOUR, start_us + 4 * HOUR, celsius)
+        last_us = _storm(each, start_us)
+        with each.ledger.read() as conn:
+            (own,) = [g for g in gauges_at(conn, each.registry, profiles, last_us) if g.datastream == GAUGE]
+        expected = ["the air was at 33.1 °F, and snow or ice is not measured"] if each is cold else []
+        assert own.doubts == expected

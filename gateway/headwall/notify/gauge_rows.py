@@ -21,8 +21,11 @@ def gauge_rows(look: Lookup, datastream: str, at_us: int) -> list[Row]:
     kind = f"{datastream}, tipping bucket of {parse_depth(stream.tip)}" if stream and stream.tip else datastream
     calibration = look.last_calibration(datastream, at_us) or "none on record: weigh the depth accordingly"
     lines = [calibration]
-    if stream and stream.tip and tip and tip.depth != parse_depth(stream.tip):
-        lines.append(f"By it a tip counts as {tip.depth.text_in} in: that is in the depth.")
+    if stream and stream.tip and tip and tip.calibration:
+        same = tip.depth == parse_depth(stream.tip)
+        lines.append(
+            "It changed no depth." if same else f"By it a tip counts as {tip.depth.text_in} in in every depth."
+        )
     return [row("Gauge", look.gauge_place(datastream), kind), Row("Last calibration", tuple(lines))]
 
 
