@@ -36,6 +36,7 @@ class MqttSettings(BrokerSettings):
 
 class LedgerSettings(_Section):
     url: str = "sqlite:///headwall.db"
+    attachments: Path = Path("attachments")  # photos and documents of the log book; beside a SQLite ledger if not set
 
 
 class InfluxSettings(_Section):
@@ -124,7 +125,14 @@ _SECRET_FILES = {
     ("influx", "token_file"): "token",
     ("smtp", "password_file"): "password",
 }
-_PATHS = {("registry",), ("store",), ("mqtt", "ca_file"), ("smtp", "ca_file"), *_SECRET_FILES}
+_PATHS = {
+    ("registry",),
+    ("store",),
+    ("ledger", "attachments"),
+    ("mqtt", "ca_file"),
+    ("smtp", "ca_file"),
+    *_SECRET_FILES,
+}
 _SQLITE = "sqlite:///"
 
 
@@ -217,7 +225,11 @@ def _place_ledger(raw: dict[str, Any], folder: Path) -> None:
     ledger = raw.setdefault("ledger", {})
     url = ledger.setdefault("url", LedgerSettings().url) if isinstance(ledger, dict) else None
     if isinstance(url, str) and url.startswith(_SQLITE) and url not in (_SQLITE, f"{_SQLITE}:memory:"):
-        ledger["url"] = _SQLITE + str(folder / url.removeprefix(_SQLITE))
+        file = folder / url.removeprefix(_SQLITE)
+        ledger["url"] = _SQLITE + str(file)
+        ledger.setdefault("attachments", str(file.parent / "attachments"))
+    elif isinstance(ledger, dict):
+        ledger.setdefault("attachments", "attachments")
 
 
 def _missing_files(settings: Settings | StationSettings) -> list[str]:

@@ -45,6 +45,8 @@ COMMANDS: Final = {
     "calibration": Command("calibration", "What was measured of sensors, and when."),
     "record": Command("record", "What a person measured or did at a place."),
     "quality": Command("quality", "What tests and persons say of readings."),
+    "approval": Command("approval", "What is allowed or suspended at a place, and by whom."),
+    "logbook": Command("logbook", "The log book: looking, verifying, exporting, what is attached and kept."),
     "mail": Command("mail", "Mails that failed, and trying them again."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
 }

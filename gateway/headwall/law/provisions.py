@@ -26,10 +26,8 @@ class Plain(Provision):
         "illicit_discharge",  # what may not reach the storm sewer
         "illicit_connection",
         "contaminating_activity",
-        "emergency_approval",  # a discharge that the officer approves in writing
         "dye_test",
         "permitted_discharge",  # one under a State or federal permit
-        "connection_permit",
         "proof_of_compliance",
         "bmp_order",
         "emergency_suspension",
@@ -55,6 +53,25 @@ class Plain(Provision):
         "nuisance",
         "information",
     ]
+
+
+class DischargeApproval(Provision):
+    """A discharge that somebody approves in writing."""
+
+    kind: Literal["emergency_approval"]
+    for_a_period: bool  # whether the code has it approved for a stated period
+
+
+class PermitType(Table):
+    name: str = Field(min_length=1)
+    ends_with_state_permit: bool = False
+
+
+class ConnectionPermit(Provision):
+    """A connection to the storm sewer needs a permit of one of some types."""
+
+    kind: Literal["connection_permit"]
+    types: list[PermitType] = Field(min_length=1)
 
 
 class Periodic(Provision):
@@ -258,6 +275,8 @@ class Escrow(Provision):
 AnyProvision = Annotated[
     StormReport
     | Plain
+    | DischargeApproval
+    | ConnectionPermit
     | Periodic
     | Timed
     | Appeal

@@ -146,9 +146,9 @@ def verify(conn: sa.Connection, noted: Head | None = None) -> Broken | None:
         before = Head(row["n"], row["hash"])
     told = head(conn)
     if told != before:
-        return Broken(before.n + 1, f"rows are missing at the end: the book once ended with row {told.n}")
+        return Broken(before.n + 1, f"is missing at the end: the book once went to row {told.n}")
     if noted is not None and noted.n > before.n:
-        return Broken(before.n + 1, f"rows are missing at the end: row {noted.n} was noted")
+        return Broken(before.n + 1, f"is missing at the end: row {noted.n} was noted")
     return None
 
 

@@ -213,8 +213,8 @@ entries = sa.Table(
     sa.Index("ix_entries_kind_subject_done_us", "kind", "subject", "done_us"),
 )
 
-#: what is allowed at a place or forbidden for a while, as a named person granted or noted it: body is a struct of
-#: ledger.approvals by its kind. Never changed: a later row that names it in `replaces` stands in its stead, to end it too
+#: what is allowed at a place, or forbidden, as a named person granted or noted it: body is a struct of ledger.approvals
+#: by its kind. Never changed: a later row that names it in `replaces` stands in its stead, to end it too
 approvals = sa.Table(
     "approvals",
     metadata,

@@ -1,0 +1,150 @@
+"""`headwall logbook`, second part: redaction, how long attachments are kept, legal holds, disposal."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headwall.cli.approval import place_of
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.opened import named, opened, parse_time
+from headwall.errors import InputError
+from headwall.law import localtime
+from headwall.ledger import attachments, log_book
+from headwall.rules import retention
+
+RowNumber = Annotated[int, typer.Argument(metavar="ROW", min=1, help="see headwall logbook show")]
+By = Annotated[str, typer.Option("--by", help="name of the person who decides")]
+Reason = Annotated[str, typer.Option("--reason", help="why, with the reference of the order or request")]
+SiteOption = Annotated[str | None, typer.Option("--site", help="of this site")]
+TownOption = Annotated[str | None, typer.Option("--municipality", help="or: of the whole municipality")]
+
+
+def register(logbook: typer.Typer) -> None:
+    logbook.command("redact")(redact)
+    logbook.command("keep")(keep)
+    logbook.command("hold")(hold)
+    logbook.command("release")(release)
+    logbook.command("due")(due)
+    logbook.command("dispose")(dispose)
+
+
+def redact(row: RowNumber, by: By, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Take the name and the personal details out of a row for good; a further row says who, when and why."""
+    with opened(config) as at:
+        who, now_us = named(by), at.clock.now_us()
+        with at.ledger.begin() as conn:
+            retention.check_no_hold(conn, at.registry, row)
+            found = next((each for each in log_book.rows(conn, (attachments.KIND,)) if each.n == row), None)
+            log_book.redact(conn, row, by=who, reason=named(reason, "--reason"), now_us=now_us)
+        print(f"Row {row} names nobody any more; the chain holds.")
+        if found is not None:
+            file = attachments.place(at.settings.ledger.attachments, found.body["digest"], found.body["type"])
+            print(f"Its file is yours to delete: {file}. Attach the redacted one as a new row.")
+        print("Backups and the other tables of the ledger are not changed by this.")
+
+
+def keep(
+    years: Annotated[int, typer.Argument(metavar="YEARS", min=1, max=200, help="how long at least")],
+    municipality: Annotated[str, typer.Option("--municipality", help="whose attachments")],
+    reference: Annotated[str, typer.Option("--reference", help="the schedule and its item")],
+    by: By,
+    under: Annotated[str | None, typer.Option("--under", help="only records of this clause; default: all")] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """The records officer's own period. The longest of it and the code's counts; a later entry replaces an earlier."""
+    with opened(config) as at:
+        town, _ = place_of(at, None, municipality)
+        if under is not None:
+            retention.clause(at.registry, town, under)
+        who, said = named(by), named(reference, "--reference")
+        body = {"municipality": town, "under": under or "", "years": years, "reference": said}
+        with at.ledger.begin() as conn:
+            log_book.append(conn, retention.PERIOD, who, body, at.clock.now_us())
+        print(f"Attachments of {under or town} are kept {years} years at least, under {said}.")
+
+
+def hold(
+    by: By,
+    reason: Reason,
+    site: SiteOption = None,
+    municipality: TownOption = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """A legal hold: nothing of that place is disposed of or redacted until it is released."""
+    with opened(config) as at:
+        town, place = place_of(at, site, municipality)
+        who = named(by)
+        with at.ledger.begin() as conn:
+            body = {"site": place, "municipality": town, "reason": named(reason, "--reason")}
+            n = log_book.append(conn, retention.HOLD, who, body, at.clock.now_us())
+        print(f"Legal hold, row {n}: nothing of {place or town} is disposed of or redacted until it is released.")
+
+
+def release(row: RowNumber, by: By, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """End a legal hold, by the row that began it."""
+    with opened(config) as at:
+        who = named(by)
+        with at.ledger.begin() as conn:
+            if row not in {each.n for each in retention.standing_holds(conn)}:
+                raise InputError(f"row {row} is no legal hold that stands")
+            said = named(reason, "--reason")
+            log_book.append(conn, retention.RELEASE, who, {"hold": row, "reason": said}, at.clock.now_us())
+        print(f"The legal hold of row {row} is released.")
+
+
+def due(
+    config: ConfigOption = DEFAULT_CONFIG, as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False
+) -> None:
+    """Each attachment, until when it must be kept, and which may be disposed of now. Nothing is deleted by this."""
+    with opened(config) as at:
+        today = localtime.day_of(at.clock.now_us(), at.zone)
+        with at.ledger.read() as conn:
+            found = list(retention.kept(conn, at.registry))
+        rows = []
+        for each in found:
+            until = each.until.isoformat() if each.until else None
+            state = "keep"
+            if each.until is not None and each.until < today:
+                state = "may go once --counts-from is told" if each.asks else "may go"
+            if each.holds:
+                state = "legal hold"
+            if each.disposed is not None:
+                state = f"disposed of, row {each.disposed}"
+            rows.append({"row": each.row.n, "until": until, "state": state, "why": each.why})
+    if as_json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif not rows:
+        print("Nothing is attached to the log book.")
+    else:
+        table = Table("Row", "Keep until", "Now", "Why")
+        for row in rows:
+            table.add_row(str(row["row"]), str(row["until"] or "for good"), str(row["state"]), str(row["why"]))
+        Console(markup=False, highlight=False).print(table)
+
+
+def dispose(
+    row: RowNumber,
+    by: By,
+    reason: Reason,
+    counts_from: Annotated[
+        str | None, typer.Option("--counts-from", help="since when it was to be kept: the closing of the case")
+    ] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Say that you dispose of an attachment whose time has passed; you delete the file, the row stays."""
+    with opened(config) as at:
+        who, now_us = named(by), at.clock.now_us()
+        from_us = None if counts_from is None else parse_time(counts_from, at.zone, "--counts-from")
+        with at.ledger.begin() as conn:
+            said = named(reason, "--reason")
+            found = retention.dispose(
+                conn, at.registry, row, by=who, reason=said, now_us=now_us, counts_from_us=from_us
+            )
+        body = found.row.body
+        print(f"The log book says that you dispose of the attachment of row {row}. The file is yours to delete:")
+        print(attachments.place(at.settings.ledger.attachments, body["digest"], body["type"]))

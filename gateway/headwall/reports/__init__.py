@@ -1,0 +1,1 @@
+"""What leaves Headwall on paper: documents made from the ledger, written nowhere by themselves."""

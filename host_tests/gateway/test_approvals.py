@@ -1,0 +1,259 @@
+"""The register of approvals: what each code asks of one, what covers a flow and when, and the command on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from headwall.errors import InputError, UnknownThingError
+from headwall.ledger import log_book, schema
+from headwall.ledger.ledger import Ledger
+from headwall.registry import load_registry
+from headwall.rules.approvals import allowed_spans
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.desk import Desk
+from support.place_house import place
+from support.rules_house import HOUR, at
+
+SITE = "outfall-7"
+CODES = ("bayville", "elmsford", "hillburn", "horseheads", "north_castle")
+WHO = ("--site", SITE, "--by", "Ruth Adler", "--granted-by", "Olive Officer", "--holder", "Brook Water Co.")
+REFERENCE = ("--reference", "letter 12")
+DAY = ("--from", "2025-06-02 08:00", "--to", "2025-06-02 16:00")
+START, END = at("2025-06-02 12:00"), at("2025-06-02 20:00")  # New York is four hours behind
+
+
+def desk_under(folder: Path, code: str) -> Desk:
+    place(folder, "stage.level", "")
+    file = folder / "registry.toml"
+    file.write_text(file.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{code}"'), "utf-8")
+    return Desk(folder)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return desk_under(tmp_path, "hillburn")
+
+
+def spans(desk: Desk, start_us: int = START - 48 * HOUR, end_us: int = END + 48 * HOUR) -> list[tuple[int, int, str]]:
+    ledger = Ledger.open(desk.url)
+    with ledger.read() as conn:
+        assert log_book.verify(conn) is None
+        found = allowed_spans(conn, load_registry(desk.folder / "registry.toml"), SITE, start_us, end_us)
+    ledger.close()
+    return [(each.start_us, each.end_us, each.kind) for each in found]
+
+
+def refused(desk: Desk, says: str, *arguments: str) -> None:
+    with pytest.raises(InputError, match=says):
+        desk.run("approval", *arguments)
+    assert desk.rows(schema.approvals) == []
+    assert desk.rows(schema.records) == []
+
+
+DISCHARGE = ("add", "discharge", *WHO, *REFERENCE, "--what", "flushed main")
+DYE = ("add", "dye-test", *WHO, *REFERENCE, *DAY, "--dye", "fluorescein")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_discharge_is_approved_in_writing_and_where_the_code_says_so_for_a_period(tmp_path: Path, code: str) -> None:
+    desk = desk_under(tmp_path, code)
+    refused(desk, 'asks for it "in writing", which --means is to say', *DISCHARGE, *DAY)
+    refused(desk, 'asks for it "in writing", not', *DISCHARGE, *DAY, "--means", "by word of mouth")
+    open_ended = (*DISCHARGE, *DAY[:2], "--means", "in writing")
+    if code == "elmsford":
+        assert "until it is ended" in desk.run("approval", *open_ended)
+        assert spans(desk) == [(START, END + 48 * HOUR, "discharge")]
+        return
+    refused(desk, "approved for a stated period; write --to", *open_ended)
+    told = desk.run("approval", *DISCHARGE, *DAY, "--means", "in writing")
+    assert told.startswith("Approval 1: discharge of flushed main (Brook Water Co.), 2025-06-02 08:00 to 2025-06-02")
+    assert spans(desk) == [(START, END, "discharge")]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_notice_of_a_dye_test_has_the_form_of_the_code_and_comes_before_it(tmp_path: Path, code: str) -> None:
+    desk = desk_under(tmp_path, code)
+    form, other = ("in writing", "by word of mouth") if code == "hillburn" else ("by word of mouth", "in writing")
+    before, after = ("--told", "2025-06-02 08:00"), ("--told", "2025-06-02 08:01")
+    refused(desk, f'asks for it "{form}"', *DYE, *before, "--means", other)
+    refused(desk, "a test told later is not covered", *DYE, *after, "--means", form)
+    refused(desk, "needs --told", *DYE, "--means", form)
+    desk.run("approval", *DYE, *before, "--means", form)
+    assert spans(desk) == [(START, END, "dye_test")]
+
+
+EXEMPT = ("add", "exempt", *WHO, *REFERENCE, "--from", "2025-06-02 08:00", "--source")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_source_is_exempt_as_its_code_names_it(tmp_path: Path, code: str) -> None:
+    desk = desk_under(tmp_path, code)
+    refused(desk, "does not exempt 'beer'; it knows: water line flushing", *EXEMPT, "beer")
+    more: list[str] = []
+    if code == "hillburn":
+        refused(desk, r"\(only if uncontaminated\); say in --condition", *EXEMPT, "springs")
+        more = ["--condition", "sampled 2025-05-30"]
+    if code in ("horseheads", "north_castle"):
+        refused(desk, "asks for a plan", *EXEMPT, "springs")
+        more = ["--plan", "none needed: clear groundwater"]
+    desk.run("approval", *EXEMPT, "springs", *more)
+    assert spans(desk) == [(START, END + 48 * HOUR, "exempt")]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_an_exemption_is_lost_from_a_time_where_the_code_has_it_so(tmp_path: Path, code: str) -> None:
+    desk = desk_under(tmp_path, code)
+    desk.run("approval", *EXEMPT, "springs", "--condition", "sampled", "--plan", "letter 4")
+    lost = ("approval", "end", "1", "--lost", "--reason", "ammonia 4 mg/L", "--by", "Olive Officer")
+    if code == "elmsford":
+        with pytest.raises(InputError, match="names no way in which an exemption is lost"):
+            desk.run(*lost)
+        return
+    assert "exemption lost as of 2025-06-02 16:00 by Olive Officer" in desk.run(*lost, "--at", "2025-06-02 16:00")
+    assert spans(desk) == [(START, END, "exempt")]
+    assert [row.kind for row in desk.rows(schema.records)] == ["approval", "approval_ended"]
+
+
+PERMIT = ("add", "state-permit", *WHO, *REFERENCE, *DAY, "--permit", "NY0012345")
+
+
+def test_hillburn_allows_a_permitted_discharge_once_the_copy_is_filed(desk: Desk) -> None:
+    refused(desk, "a copy of the approval, filed first; write --filed", *PERMIT, "--means", "a written copy")
+    desk.run("approval", *PERMIT, "--means", "a written copy", "--filed", "2025-06-02 10:00")
+    assert spans(desk) == [(START + 2 * HOUR, END, "state_permit")]
+
+
+def test_elsewhere_nothing_is_filed(tmp_path: Path) -> None:
+    desk = desk_under(tmp_path, "horseheads")
+    desk.run("approval", *PERMIT)
+    assert spans(desk) == [(START, END, "state_permit")]
+
+
+def test_a_connection_permit_ends_with_the_states_permit_and_covers_no_flow(tmp_path: Path) -> None:
+    desk = desk_under(tmp_path, "bayville")
+    add = ("add", "connection-permit", *WHO, *REFERENCE, *DAY, "--means", "the officer's form", "--type")
+    refused(desk, "knows no type 'temporary' of permit; it knows: general, special", *add, "temporary")
+    refused(desk, "ends with the State's permit", *add, "permitted discharge")
+    desk.run("approval", *add, "permitted discharge", "--state-permit-until", "2025-06-02 12:00")
+    (row,) = desk.rows(schema.approvals)
+    assert row.to_us == START + 4 * HOUR
+    assert spans(desk) == []
+
+
+@pytest.mark.parametrize("code", ["elmsford", "hillburn", "horseheads", "north_castle"])
+def test_a_code_without_connection_permits_refuses_them(tmp_path: Path, code: str) -> None:
+    add = ("add", "connection-permit", *WHO, *REFERENCE, *DAY, "--type", "general")
+    refused(desk_under(tmp_path, code), "has no clause for connection permit", *add)
+
+
+SUSPEND = ("add", "suspension", *WHO, *REFERENCE, "--reason", "solvent in the pipe", "--under")
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_nothing_covers_a_flow_while_access_is_suspended(tmp_path: Path, code: str) -> None:
+    desk = desk_under(tmp_path, code)
+    desk.run("approval", *DISCHARGE, *DAY, "--means", "in writing")
+    with pytest.raises(InputError, match="several clauses for it; choose with --under"):
+        desk.run("approval", *SUSPEND[:-1])
+    clauses = json.loads(desk_under(tmp_path, code).run("approval", "list", "--json"))
+    assert len(clauses) == 1
+    clause = {"bayville": "bayville-63a-10", "elmsford": "elmsford-288-21a", "hillburn": "hillburn-192-16a"}
+    clause |= {"horseheads": "horseheads-216-8a", "north_castle": "north-castle-267-15a"}
+    desk.run("approval", *SUSPEND, f"{clause[code]}-emergency", "--from", "2025-06-02 10:00")
+    assert spans(desk) == [(START, START + 2 * HOUR, "discharge")]
+    told = desk.run("approval", "end", "2", "--at", "2025-06-02 12:00", "--reason", "mended", "--by", "Olive Officer")
+    assert "access reinstated as of 2025-06-02 12:00 by Olive Officer" in told
+    assert spans(desk) == [(START, START + 2 * HOUR, "discharge"), (START + 4 * HOUR, END, "discharge")]
+    assert [row.kind for row in desk.rows(schema.records)] == ["approval", "approval", "reinstatement"]
+
+
+def test_what_holds_for_the_whole_municipality_holds_at_each_site(desk: Desk) -> None:
+    everywhere = ("--municipality", "elmsford", *WHO[2:])
+    discharge = ("add", "discharge", *everywhere, *REFERENCE, *DAY, "--what", "flood water", "--means", "in writing")
+    desk.run("approval", *discharge)
+    assert spans(desk) == [(START, END, "discharge")]
+    assert "all of elmsford" in desk.run("approval", "show", "1")
+    assert "flood water" in desk.run("approval", "list", "--site", SITE, "--at", "2025-06-02 09:00")
+    assert "Nothing stands" in desk.run("approval", "list", "--site", SITE, "--at", "2025-06-02 16:00")
+
+
+def test_one_that_was_never_right_is_ended_from_its_beginning_and_stays_on_record(desk: Desk) -> None:
+    desk.run("approval", *DYE, "--told", "2025-06-01 08:00", "--means", "in writing")
+    desk.run("approval", "end", "1", "--at", "2025-06-02 08:00", "--reason", "other outfall", "--by", "Ruth Adler")
+    assert spans(desk) == []
+    kept = json.loads(desk.run("approval", "list", "--all", "--json"))
+    assert [(each["id"], each["replaces"], each["replaced_by"]) for each in kept] == [(1, None, 2), (2, 1, None)]
+    with pytest.raises(InputError, match="approval 1 stands no more: 2 replaced it"):
+        desk.run("approval", "end", "1", "--reason", "again", "--by", "Ruth Adler")
+    with pytest.raises(InputError, match="approval 2 was ended: other outfall"):
+        desk.run("approval", "end", "2", "--reason", "again", "--by", "Ruth Adler")
+
+
+def test_the_same_again_adds_nothing_and_a_correction_stands_in_its_stead(desk: Desk) -> None:
+    add = ("approval", *DYE, "--means", "in writing", "--told")
+    desk.run(*add, "2025-06-01 08:00")
+    assert "already" in desk.run(*add, "2025-06-01 08:00")
+    desk.run(*add, "2025-06-01 09:00", "--replaces", "1")
+    assert len(spans(desk)) == 1
+    assert "[replaced by" in desk.run("approval", "list", "--all")
+    with pytest.raises(InputError, match="was entered as 1, for which 2 stands now"):
+        desk.run(*add, "2025-06-01 08:00")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("add", "permission", *WHO, *REFERENCE), "KIND 'permission' is not known; it is one of discharge, dye-test"),
+        (
+            (*DYE, "--told", "2025-06-01 08:00", "--means", "in writing", "--source", "springs"),
+            "dye test has no --source",
+        ),
+        ((*DISCHARGE, "--means", "in writing", *DAY[:2], "--to", "2025-06-02 07:00"), "must end after it begins"),
+        (("add", "discharge", *WHO[2:], *REFERENCE, "--what", "x"), "say where: --site, or --municipality"),
+        ((*DISCHARGE[:4], "--by", " ", *DISCHARGE[6:], *DAY, "--means", "in writing"), "--by needs the name"),
+        (("end", "9", "--reason", "x", "--by", "Ruth"), "there is no approval 9"),
+        ((*SUSPEND, "hillburn-192-12a3-dye-test"), "no clause for suspension with the id hillburn-192-12a3-dye-test"),
+    ],
+)
+def test_what_cannot_be_entered_is_told_with_its_option(desk: Desk, arguments: tuple[str, ...], says: str) -> None:
+    refused(desk, says, *arguments)
+
+
+def test_unknown_places_are_told(desk: Desk) -> None:
+    with pytest.raises(UnknownThingError, match="no site"):
+        desk.run("approval", "add", "discharge", "--site", "outfall-9", *WHO[2:], *REFERENCE, "--what", "x")
+    with pytest.raises(UnknownThingError, match="it has elmsford"):
+        desk.run("approval", "list", "--municipality", "nowhere")
+    with pytest.raises(UnknownThingError, match="no approval 4"):
+        desk.run("approval", "show", "4")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    given_spans=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.booleans()), max_size=5),
+    asked=st.tuples(st.integers(0, 20), st.integers(1, 15)),
+)
+def test_at_every_instant_an_approval_covers_unless_a_suspension_bars(
+    tmp_path_factory: pytest.TempPathFactory, given_spans: list[tuple[int, int, bool]], asked: tuple[int, int]
+) -> None:
+    from headwall.ledger import approvals
+
+    registry = place(tmp_path_factory.mktemp("place"), "stage.level", "")
+    ledger = Ledger.open("sqlite://")
+    common = {"provision": "x", "holder": "H", "granted_by": "G"}
+    with ledger.begin() as conn:
+        for n, (start, length, bars) in enumerate(given_spans):
+            said = {**common, "reference": f"letter {n}"}
+            body = approvals.Suspension(**said, reason="r") if bars else approvals.Discharge(**said, what="w")
+            span = {"from_us": start, "to_us": start + length}
+            approvals.add_approval(conn, body, municipality="elmsford", site=SITE, **span, by="R", now_us=0)
+        found = allowed_spans(conn, registry, SITE, asked[0], asked[0] + asked[1])
+    ledger.close()
+    for instant in range(40):
+        inside = asked[0] <= instant < asked[0] + asked[1]
+        holding = [bars for start, length, bars in given_spans if start <= instant < start + length]
+        covered = [each for each in found if each.start_us <= instant < each.end_us]
+        assert len(covered) == (len(holding) if inside and not any(holding) else 0)
