@@ -168,7 +168,7 @@ class RuleEngine:
                 changed = self._layers.follow(conn, [*self._gauges.values(), *self._sensors.values()])
                 readings = [] if changed else readings_after(conn, pos, self._settings.batch_readings)
                 through = readings[-1].pos if readings else pos
-                step = Step(conn, self._clock.now_us(), through, self._layers, again=changed)
+                step = Step(conn, self._clock.now_us(), through, self._layers, again=list(changed))
                 retried = self._gather(step, readings)
                 for rule in self._rules:
                     self._judge(rule, step)
