@@ -40,6 +40,23 @@ def test_fall_that_would_mean_most_of_the_modulus_is_a_reset() -> None:
     assert faults([40, 0, 1], 220) == ["reset"]
 
 
+def test_wrap_is_believed_up_to_a_quarter_of_the_modulus() -> None:
+    assert count([200, 35], modulus=220) == ([0, 55], [])
+    assert count([200, 36], modulus=220).amounts == [0, 0]
+    assert faults([200, 36], 220) == ["reset"]
+
+
+def test_dip_to_half_is_a_glitch_and_below_it_a_reset() -> None:
+    assert faults([100, 50]) == ["glitch"]
+    assert faults([100, 49]) == ["reset"]
+
+
+def test_three_readings_in_a_row_may_be_wrong_and_a_fourth_is_a_reset() -> None:
+    assert count([100, 10, 10, 10, 101]).amounts == [0, 0, 0, 0, 1]
+    assert faults([100, 10, 10, 10, 101]) == ["glitch"]
+    assert "reset" in faults([100, 10, 10, 10, 10, 101])
+
+
 def test_counter_at_its_largest_value_is_saturated_and_told_once() -> None:
     assert faults([250, 255, 255, 255, 255], 256) == ["saturated"]
     assert faults([250, 255], 256) == []

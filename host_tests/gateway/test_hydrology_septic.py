@@ -43,6 +43,12 @@ def test_sludge_that_does_not_fit_the_tank_is_refused(sludge_in: float) -> None:
     assert sludge_clearance_m(TANK, 48 * IN) == pytest.approx(-16 * IN)
 
 
+def test_scum_reaches_down_to_the_floor_at_most() -> None:
+    assert scum_clearance_m(TANK, 48 * IN) == pytest.approx(-32 * IN)
+    with pytest.raises(InputError, match="does not fit"):
+        scum_clearance_m(TANK, 48.01 * IN)
+
+
 @pytest.mark.parametrize("baffle", [0.0, 1.2, 1.3])
 def test_tank_whose_baffle_ends_outside_it_is_refused(baffle: float) -> None:
     with pytest.raises(InputError, match="between the two"):
@@ -103,5 +109,6 @@ def test_more_scum_or_sludge_is_never_more_clearance(pair: list[float]) -> None:
 def test_water_over_an_unvented_transducer() -> None:
     assert water_above_m(111131.6, 101325, 999.1) == pytest.approx(1.0009, abs=5e-5)
     assert water_above_m(101425, 101325, 999.1) == pytest.approx(0.0102, abs=5e-5)
+    assert water_above_m(201325, 101325, 1000) == pytest.approx(10.1972, abs=5e-5)  # 1 bar
     assert water_above_m(101325, 101325, 999.1) == 0
     assert water_above_m(101225, 101325, 999.1) < 0

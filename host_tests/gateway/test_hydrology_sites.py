@@ -135,6 +135,7 @@ def test_pairs_are_of_the_same_water() -> None:
     assert found == [(30, ntu(2)), (131, ntu(8)), (230, MISSING), (350, MISSING)]
     assert added_between([(120, ntu(60))], upstream, within_us=20) == [(120, ntu(10))]
     assert added_between([(49, ntu(60)), (51, ntu(60))], upstream, within_us=60) == [(49, ntu(55)), (51, ntu(10))]
+    assert added_between([(121, ntu(60))], upstream[:2], within_us=20) == [(121, MISSING)]
     assert added_between(downstream[:1], [], within_us=20) == [(30, MISSING)]
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from headwall.errors import InputError
 from headwall.hydrology.sound import in_air_m_s, in_water_m_s, range_m
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 @pytest.mark.parametrize(
@@ -38,6 +37,12 @@ def test_the_ends_of_the_relation_hold_and_air_has_one_end() -> None:
     assert in_water_m_s(95) > 1500
     with pytest.raises(InputError, match="no temperature"):
         in_air_m_s(-273.15)
+    assert 0 < in_air_m_s(-273.14) < 3
+
+
+@pytest.mark.parametrize(("shown_m", "assumed_m_s", "true_m_s", "true_m"), [(0.5, 340, 340, 0.5), (3, 300, 360, 3.6)])
+def test_a_range_grows_as_the_speed_does(shown_m: float, assumed_m_s: float, true_m_s: float, true_m: float) -> None:
+    assert range_m(shown_m, assumed_m_s, true_m_s) == pytest.approx(true_m)
 
 
 @given(st.floats(-40, 59), st.floats(0.01, 1))

@@ -63,6 +63,16 @@ def test_near_threshold_is_said_only_when_the_storm_has_ended(house: Callable[..
     assert h.notices("near_threshold") == []
 
 
+def test_forty_five_tips_are_near(house: Callable[..., House]) -> None:
+    h = house()
+    last = h.rain(NOON, 45)
+    h.alive(last, last + 7 * HOUR)
+    h.judge(last + 7 * HOUR)
+    ((_, _, _, fact),) = h.outbox()
+    assert isinstance(fact, NearThreshold)
+    assert fact.storm.depth_in == "0.45"
+
+
 def test_forty_four_tips_are_not_near(house: Callable[..., House]) -> None:
     h = house()
     last = h.rain(NOON, 44)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import random
 from collections import Counter
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rainmaker import folder, published_storms
+from support.rainmaker import STANDARD_TIME, folder, published_storms
 from support.storms_command import events_of, run_json
 
 CAUTIOUS = [
@@ -36,6 +37,8 @@ CAUTIOUS = [
     ("2014-09-20 04:34", "event"),
 ]
 
+HALF = Decimal("0.5")
+
 
 def storms(path: Path, *options: str) -> dict[str, Any]:
     return run_json(path, "--unit", "in", "--tz", "UTC-6", *options)
@@ -43,6 +46,18 @@ def storms(path: Path, *options: str) -> dict[str, Any]:
 
 def year(*options: str) -> dict[str, Any]:
     return storms(folder() / "rain.test.csv", *options)
+
+
+def rain_of_the_year() -> list[tuple[datetime, Decimal]]:
+    with (folder() / "rain.test.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    times = [datetime.strptime(row["date"], "%m/%d/%Y %H:%M").replace(tzinfo=STANDARD_TIME) for row in rows]
+    return [(at, amount) for at, row in zip(times, rows, strict=True) if (amount := Decimal(row["gage01"]))]
+
+
+def day_of(at: datetime) -> date:
+    """The day in which a total of one minute fell."""
+    return (at - timedelta(minutes=1)).date()
 
 
 def trigger_times(found: dict[str, Any]) -> list[tuple[str, str]]:
@@ -101,6 +116,45 @@ def test_days_that_reach_the_depth(depth: str, days: int) -> None:
 
 def test_cautious_reading_opens_19_duties_at_these_times() -> None:
     assert trigger_times(year()) == CAUTIOUS
+
+
+def test_without_setting_answered_rain_aside_there_would_be_24_duties() -> None:
+    """The definition without that exclusion, read out of plain windows; 18 of them are the events of half an inch."""
+    opened = 0
+    own = 0
+    storms: list[list[tuple[datetime, Decimal]]] = []
+    rain = rain_of_the_year()
+    for at, amount in rain:
+        if not storms or at - storms[-1][-1][0] >= timedelta(hours=6):
+            storms.append([])
+        storms[-1].append((at, amount))
+    for storm in storms:
+        own += sum(amount for _, amount in storm) >= HALF
+        for n, (at, _) in enumerate(storm):
+            event = sum(amount for _, amount in storm[: n + 1])
+            rolling = sum(amount for other, amount in rain if at - timedelta(hours=24) < other <= at)
+            day = sum(amount for other, amount in rain if other <= at and day_of(other) == day_of(at))
+            if max(event, rolling, day) >= HALF:
+                opened += 1
+                break
+    assert (len(storms), own, opened) == (104, 18, 24)
+
+
+def test_rolling_sum_of_october_is_exactly_half_an_inch_and_floats_miss_it() -> None:
+    end = datetime(2013, 10, 5, 2, 20, tzinfo=STANDARD_TIME)
+    amounts = [amount for at, amount in rain_of_the_year() if end - timedelta(hours=24) < at <= end]
+    assert (len(amounts), sum(amounts)) == (37, HALF)
+    assert list(accumulate(float(amount) for amount in amounts))[-1] == 0.5000000000000002
+    ends = [
+        event.depth_in for event in events_of(year()) if event.start < end and event.end > end - timedelta(hours=24)
+    ]
+    assert ends == [Decimal("0.419"), Decimal("0.090")]
+
+
+def test_duty_of_may_fires_by_the_rolling_sum_at_a_quarter_inch_of_its_own_storm() -> None:
+    at = datetime(2014, 5, 12, 5, 21, tzinfo=STANDARD_TIME)
+    (event,) = [event for event in events_of(year()) if event.start <= at <= event.end]
+    assert sum(amount for other, amount in rain_of_the_year() if event.start < other <= at) == Decimal("0.252")
 
 
 def test_events_below_half_an_inch_are_not_triggered_though_a_duty_opened_in_them() -> None:

@@ -74,7 +74,7 @@ class LeakageTest:
             raise InputError(f"a test of {self.hours} hours did not last; give its duration in hours")
         if not _is_number(self.leaked_gal, self.allowance) or self.leaked_gal < 0 or self.allowance < 0:
             raise InputError(
-                f"leakage {self.leaked_gal} gal and allowance {self.allowance} must be numbers and not negative"
+                f"leakage {self.leaked_gal} gal and allowance {self.allowance} must be numbers and must not be negative"
             )
 
     @property
