@@ -37,8 +37,13 @@ def readings() -> Iterator[Readings]:
 def _series(
     readings: Readings, registry: Registry, name: str, start_us: int = _T, end_us: int = _T + _DAY
 ) -> list[Value]:
+    """A series, each value of which is explained as the same: whatever a test here derives."""
     with readings.ledger.read() as conn:
-        return Derivation(conn, registry).series(name, start_us, end_us)
+        values = Derivation(conn, registry).series(name, start_us, end_us)
+        for value in values:
+            told = explain(conn, registry, name, value.time_us, 0)
+            assert (told.time_us, told.value) == (value.time_us, value.derived)
+        return values
 
 
 def _only(readings: Readings, registry: Registry, name: str) -> Value:

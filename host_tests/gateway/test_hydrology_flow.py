@@ -291,10 +291,11 @@ def test_rating_table_that_does_not_hold_together_is_refused(
 
 heads = st.floats(0, 3, allow_nan=False)
 FORMULAS: list[Callable[[float], Derived]] = [
-    lambda head: v_notch_m3_s(head, 60),
+    *(lambda head, angle=angle: v_notch_m3_s(head, angle) for angle in (25, 60, 90, 100)),  # type: ignore[misc]
     lambda head: rectangular_m3_s(head, 1.2, contracted=True),
+    lambda head: rectangular_m3_s(head, 1.2, contracted=False),
     lambda head: cipolletti_m3_s(head, 1.2),
-    lambda head: parshall_m3_s(head, "1 ft"),
+    *(lambda head, throat=throat: parshall_m3_s(head, throat) for throat in PARSHALL),  # type: ignore[misc]
     lambda head: manning_m3_s(head * 0.8 / 3, 0.9, 0.01, 0.013),
     lambda head: area_velocity_m3_s(head, 3.0, 0.5),
     RatingTable([(0.1, 0.01), (0.5, 0.3), (2.0, 4.0)]).flow_m3_s,
