@@ -198,7 +198,7 @@ def test_the_same_again_adds_nothing_and_a_correction_stands_in_its_stead(desk: 
     assert "already" in desk.run(*add, "2025-06-01 08:00")
     desk.run(*add, "2025-06-01 09:00", "--replaces", "1")
     assert len(spans(desk)) == 1
-    assert "[replaced by" in desk.run("approval", "list", "--all")
+    assert "letter 12; replaced by 2" in " ".join(desk.run("approval", "list", "--all").split())
     with pytest.raises(InputError, match="was entered as 1, for which 2 stands now"):
         desk.run(*add, "2025-06-01 08:00")
 

@@ -86,3 +86,56 @@ def test_two_rows_that_changed_places_show(ledger: Ledger) -> None:
         conn.execute(table.update().where(table.c.n == 2).values(n=1))
         conn.execute(table.update().where(table.c.n == 9).values(n=2))
         assert log_book.verify(conn) is not None
+
+
+@settings(max_examples=60, deadline=None)
+@given(count=st.integers(2, 7), data=st.data())
+def test_any_removal_or_exchange_of_rows_shows_at_the_first_that_is_wrong(count: int, data: st.DataObject) -> None:
+    """Rows alike in all they say, so that only number and chain can tell them apart."""
+    ledger, table = Ledger.open("sqlite://"), schema.records
+    with ledger.begin() as conn:
+        _fill(conn, [{"a": 1}] * count)
+        first = data.draw(st.integers(1, count), label="first")
+        second = data.draw(st.integers(first, count), label="second")
+        if first == second:
+            conn.execute(table.delete().where(table.c.n == first))
+            if data.draw(st.booleans(), label="closed up"):
+                for n in range(first + 1, count + 1):
+                    conn.execute(table.update().where(table.c.n == n).values(n=n - 1))
+        else:
+            conn.execute(table.update().where(table.c.n == first).values(n=99))
+            conn.execute(table.update().where(table.c.n == second).values(n=first))
+            conn.execute(table.update().where(table.c.n == 99).values(n=second))
+        broken = log_book.verify(conn)
+    ledger.close()
+    assert broken is not None
+    assert broken.n == first
+
+
+@settings(max_examples=40, deadline=None)
+@given(redacted=st.lists(st.integers(1, 4), max_size=4, unique=True), data=st.data(), noted=st.integers(1, 4))
+def test_redactions_break_no_chain_and_hide_no_change(redacted: list[int], data: st.DataObject, noted: int) -> None:
+    ledger, c = Ledger.open("sqlite://"), schema.records.c
+    with ledger.begin() as conn:
+        for n in range(4):
+            log_book.append(conn, "tested", "Ann Example", {"n": n}, n, {"phone": "555-0101"})
+        (hash_then,) = conn.execute(sa.select(c.hash).where(c.n == noted)).one()
+        for n in redacted:
+            log_book.redact(conn, n, by="Olive Officer", reason="order 7", now_us=9)
+        assert log_book.verify(conn, log_book.Head(noted, hash_then)) is None
+        left = [row.n for row in log_book.rows(conn, ("tested",)) if row.personal or row.by == "Ann Example"]
+        assert left == [n for n in range(1, 5) if n not in redacted]
+        changed = data.draw(st.integers(1, 4), label="changed")
+        conn.execute(schema.records.update().where(c.n == changed).values(body={"n": 99}))
+        broken = log_book.verify(conn)
+    ledger.close()
+    assert broken is not None
+    assert broken.n == changed
+
+
+def test_the_digest_of_a_name_is_salted(ledger: Ledger) -> None:
+    """The same name in two rows has two digests, so that nobody finds a redacted name by trying names."""
+    with ledger.begin() as conn:
+        _fill(conn, [{"a": 1}, {"a": 1}])
+        first, second = conn.execute(sa.select(schema.records.c.personal_digest)).scalars()
+    assert first != second

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import words
@@ -194,13 +194,11 @@ def list_approvals(
         elif not found:
             print("Nothing stands in the register for that.")
         else:
-            table = Table("ID", "Where", "What", "When", "Granted by", "Reference")
             for each in found:
-                stead = f" [replaced by {replaced[each.id]}]" if each.id in replaced else ""
-                where = each.site or each.municipality
-                cells = (said(each) + stead, _span(each, at), each.body.granted_by, each.body.reference)
-                table.add_row(str(each.id), where, *cells)
-            Console(markup=False, highlight=False).print(table)
+                parts = [each.site or each.municipality, said(each), _span(each, at)]
+                parts += [f"granted by {each.body.granted_by}", each.body.reference]
+                parts += [f"replaced by {replaced[each.id]}"] if each.id in replaced else []
+                print(wrapped(f"{each.id:>5}  ", "; ".join(parts)))
 
 
 def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:

@@ -121,7 +121,7 @@ def _cells(line: Line) -> list[str]:
 
 def _said(body: dict[str, Any], where: tzinfo) -> Iterator[str]:
     for name, value in body.items():
-        if value in (None, "", [], {}, False) or name in ("site", "municipality"):
+        if value is None or value is False or value in ("", [], {}) or name in ("site", "municipality"):
             continue
         label = name.removesuffix("_us").replace("_", " ")
         if name.endswith("_us") and isinstance(value, int):
