@@ -76,6 +76,21 @@ def test_a_backlog_of_the_primary_takes_the_backups_place(house: Callable[..., H
     assert (duty.body.storm.depth_in, duty.body.storm.parts) == ("0.52", [])
 
 
+def test_a_backup_that_comes_after_the_primary_has_spoken_again_fills_the_gap_all_the_same(
+    house: Callable[..., House],
+) -> None:
+    h = house()
+    last = h.rain(NOON, 30)
+    h.put((last + 3 * HOUR, 0))
+    h.judge(last + 3 * HOUR)
+    assert h.duties() == []
+    h.alive(last, last + 3 * HOUR, **B)
+    h.rain(last + HOUR, 40, **B)
+    h.judge(last + 3 * HOUR + 30 * MINUTE)
+    (duty,) = h.duties()
+    assert (duty.body.storm.depth_mm, duty.body.gaps) == ("15.62", [])
+
+
 def test_the_backup_counts_while_the_primary_is_in_maintenance(house: Callable[..., House]) -> None:
     h = house()
     h.alive(NOON - HOUR, NOON + 2 * HOUR, every_us=5 * MINUTE)

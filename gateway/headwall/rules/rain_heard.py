@@ -68,7 +68,9 @@ class Heard:
         gaps: of all gauges at once, in order; without those at the very beginning and end of all data.
         speaker: the first member that is not in a gap at the end; 0 if none is.
         heard_us: the newest reading that counts.
+        clear_us: the end of the speaker's last gap: from then on no backup counts.
         lapsed: all members before the speaker have gone silent, rather than being hidden for a time that is known.
+        newest_us: the newest valid reading of each member.
         newest: nothing valid comes after what was read.
         dropped: tips of each member that came too fast to be judged.
         last_tip_us: the speaker's own newest tip, judged or not.
@@ -80,7 +82,9 @@ class Heard:
     gaps: list[Gap]
     speaker: int
     heard_us: int | None
+    clear_us: int
     lapsed: bool
+    newest_us: list[int | None]
     newest: bool
     dropped: list[int]
     last_tip_us: int | None
@@ -117,7 +121,9 @@ def hear(conn: sa.Connection, gauges: Sequence[Gauge], start_us: int, end_us: in
         list(_named(gauges, reduce(silent_both, blind), known)),
         speaker,
         spoken[-1][1].time_us if spoken else None,
+        max((end_us for _, end_us in blind[speaker] if end_us < FOREVER_US), default=_NEVER_US),
         lapsed,
+        [readings[-1].time_us if readings else None for readings in judged],
         all(each is None for each in after),
         dropped,
         max(tips, default=None),

@@ -250,6 +250,8 @@ class RainLine(Generic[K]):
         self.quantum = quantum
         self.speaker = heard.speaker
         self.lapsed = heard.lapsed
+        self.clear_us = heard.clear_us
+        self.newest_us = heard.newest_us
         self.heard_us = heard.heard_us
         self.last_us = heard.heard_us
         self.last_tip_us = heard.last_tip_us

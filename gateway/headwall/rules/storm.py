@@ -288,9 +288,11 @@ def _goes_on(
     if any(found[:n]) or (n and not line.lapsed) or not _in_order(line, gauge, own):
         return False
     heard_us = own[-1].time_us if own else line.heard_us
-    others = [each.time_us for readings in found[n + 1 :] for each in readings]
-    if others and not _may_wait(gauge, heard_us, min(others) + watch.mit_us, max(others)):
+    others = {m: [each.time_us for each in found[m]] for m in range(n + 1, len(found)) if found[m]}
+    if others and (heard_us is None or not _may_wait(line, gauge, watch.mit_us, heard_us, others)):
         return False
+    for m, times in others.items():
+        line.newest_us[m] = max(line.newest_us[m] or 0, *times)
     for reading in own:
         line.hear(reading.time_us)
         if reading.tips:
@@ -300,11 +302,21 @@ def _goes_on(
     return True
 
 
-def _may_wait(gauge: Gauge, heard_us: int | None, oldest_us: int, newest_us: int) -> bool:
-    """Whether readings of backups count for nothing yet, as the gauge before them still speaks and no storm is over."""
-    if heard_us is None or oldest_us <= heard_us or newest_us - heard_us > gauge.silent_after_us:
-        return False
-    return not gauge.layers.hides_within(heard_us, newest_us)
+def _may_wait(
+    line: RainLine[tuple[str, str]], gauge: Gauge, mit_us: int, heard_us: int, others: Mapping[int, Sequence[int]]
+) -> bool:
+    """Whether readings of backups, given by their times, count for nothing yet.
+
+    The gauge before them has no gap there, nor in the time since the backup spoke last; it still speaks; and the
+    storm in which it would be compared with them is not over.
+    """
+    for member, times in others.items():
+        before_us, latest_us = line.newest_us[member], max(times)
+        if before_us is None or min(before_us, *times) < line.clear_us or min(times) <= heard_us - mit_us:
+            return False
+        if latest_us - heard_us > gauge.silent_after_us or gauge.layers.hides_within(heard_us, latest_us):
+            return False
+    return True
 
 
 def _in_order(line: RainLine[tuple[str, str]], gauge: Gauge, readings: Sequence[RainReading]) -> bool:
