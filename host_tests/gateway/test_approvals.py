@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from headwall.errors import InputError, UnknownThingError
-from headwall.ledger import log_book, schema
+from headwall.ledger import approvals, log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import load_registry
 from headwall.rules.approvals import allowed_spans
@@ -239,8 +239,6 @@ def test_unknown_places_are_told(desk: Desk) -> None:
 def test_at_every_instant_an_approval_covers_unless_a_suspension_bars(
     tmp_path_factory: pytest.TempPathFactory, given_spans: list[tuple[int, int, bool]], asked: tuple[int, int]
 ) -> None:
-    from headwall.ledger import approvals
-
     registry = place(tmp_path_factory.mktemp("place"), "stage.level", "")
     ledger = Ledger.open("sqlite://")
     common = {"provision": "x", "holder": "H", "granted_by": "G"}

@@ -20,9 +20,9 @@ _JSON = st.recursive(
 _BODY = st.dictionaries(st.text(max_size=6), _JSON, max_size=4)
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    opened = Ledger.open("sqlite://")
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
+    opened = Ledger.open("sqlite://" if request.param == "sqlite" else request.getfixturevalue("postgres_url"))
     yield opened
     opened.close()
 
@@ -131,6 +131,17 @@ def test_redactions_break_no_chain_and_hide_no_change(redacted: list[int], data:
     ledger.close()
     assert broken is not None
     assert broken.n == changed
+
+
+def test_a_redacted_row_holds_in_either_database(ledger: Ledger) -> None:
+    with ledger.begin() as conn:
+        log_book.append(conn, "tested", "Ann Example", {"ä": [1, None, True], "b": {}}, 5, {"name": "fotó.png"})
+        log_book.redact(conn, 1, by="Olive Officer", reason="order 7", now_us=6)
+        assert log_book.verify(conn) is None
+        conn.execute(schema.records.update().where(schema.records.c.n == 1).values(personal={"name": "x"}, salt="x"))
+        broken = log_book.verify(conn)
+    assert broken is not None
+    assert broken.n == 1
 
 
 def test_the_digest_of_a_name_is_salted(ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headwall.law import localtime
-from headwall.ledger import log_book
+from headwall.ledger import attachments, log_book
 from headwall.registry import Registry
 from headwall.rules.record_places import RecordPlaces
 
@@ -69,8 +69,7 @@ def lines(
             or (choice.to_us is not None and row.at_us >= choice.to_us)
         ):
             continue
-        said = {**row.body, **({} if without_persons else row.personal or {})}
-        what = "; ".join(_said(said, where))
+        what = "; ".join(_said(_shown_of(row, without_persons), where))
         yield Line(
             row.n,
             localtime.iso(row.at_us, where),
@@ -81,6 +80,13 @@ def lines(
             what if hidden is None else hidden.in_text(what),
             row.hash,
         )
+
+
+def _shown_of(row: log_book.Row, without_persons: bool) -> dict[str, Any]:
+    if not without_persons:
+        return {**row.body, **(row.personal or {})}
+    # whoever knows the rest of what a digest is of could find the name in it by trying; that of a file is of the file
+    return {key: value for key, value in row.body.items() if key != "digest" or row.kind == attachments.KIND}
 
 
 def as_csv(found: list[Line]) -> str:
