@@ -100,6 +100,26 @@ class Past:
         noise = _median(each.noise_m3_s for each in before)
         return Base(median(flows_of(before)), noise or 0.0, Water(*probes))
 
+    def last_night(
+        self, *, evening: Sequence[int], dawn: Sequence[int], morning: Sequence[int]
+    ) -> tuple[list[float], list[float], list[float]] | None:
+        """Usable flows of the evening, the dawn and the morning of the last night with all three, by local hours.
+
+        None where the last day and a half has no such night, or less than two usable hours of one of them.
+        """
+        recent = self.recent(36)
+        for end in range(len(recent) - 1, 0, -1):
+            if recent[end].local != dawn[-1]:
+                continue
+            before, after = recent[max(end - 12, 0) : end + 1], recent[end + 1 : end + 6]
+            found = tuple(
+                flows_of(each.hour for each in part if each.usable and each.local in hours)
+                for part, hours in ((before, evening), (before, dawn), (after, morning))
+            )
+            if all(len(flows) >= 2 for flows in found):
+                return found[0], found[1], found[2]
+        return None
+
     def may_melt(self) -> bool:
         """Whether snow may lie, and melt. Without the air's temperature nothing is known of it: False."""
         settings = self._settings

@@ -40,7 +40,7 @@ class Settings:
             quantile of the week before: in dry weather ground water only falls.
         level_noises, level_share: by how many standard deviations of hourly flows and what share it is exceeded;
             `level_wet_share` where rain came in between, after which ground water is higher.
-        rhythm_noises, rhythm_share: by how much flow at the peaks of sewage exceeds that before dawn.
+        rhythm_noises, rhythm_share: by how much flow of the evening and of the morning exceeds that before dawn.
         least_m3_s: no smaller excess is looked at.
         melt_days, melt_after_hours: snow may lie where it froze within so many days, and melt where it was above
             freezing within so many hours.

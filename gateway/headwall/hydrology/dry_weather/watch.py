@@ -20,7 +20,8 @@ from headwall.hydrology.dry_weather.past import Base, Noted, Past, flows_of, sca
 from headwall.hydrology.dry_weather.settings import MEMORY_HOURS, Settings
 from headwall.hydrology.flow_pattern import NIGHT
 
-_PEAKS: Final = (7, 8, 9, 18, 19, 20, 21)  # local hours of sanitary flow
+_MORNING: Final = (7, 8, 9)  # local hours in which sanitary flow peaks
+_EVENING: Final = (18, 19, 20, 21)
 _BEFORE_DAWN: Final = (1, 2, 3, 4, 5)
 _LEAST_SAMPLES: Final = 4  # for an hour's median to count
 _LEAST_BEFORE: Final = 24  # hours that a level is held against
@@ -117,6 +118,8 @@ class Watch:
             return Judgement(hour.start_us, "suspected", sure * (1 - 0.5 / max(signs.values())), evidence, proposal)
         if aside == "melt":
             return Judgement(hour.start_us, "wet", 0.5, evidence)
+        if evidence.rain_unknown_hours > 0:
+            return Judgement(hour.start_us, "not_known", 1.0, evidence)  # silence is not dryness
         runs = max(flow, base.flow) > max(3 * base.noise, settings.least_m3_s)
         nearly = min(max(0.0, *ratios.values()), 1.0)
         return Judgement(hour.start_us, "base_flow" if runs else "dry", sure * (1 - 0.5 * nearly), evidence)
@@ -180,19 +183,23 @@ class Watch:
         return _Sign((median(recent) - low) / least, low)
 
     def _rhythm(self, base: Base) -> _Sign:
-        """The peaks of sewage against the hours before dawn in the last 24 hours; night over mean beside it."""
+        """Sewage runs low before dawn and higher both the evening before and the morning after, a recession does not.
+
+        Beside it, the flow of the night over the mean of the last 24 hours.
+        """
         settings = self._settings
         day = [each for each in self._past.recent(24) if each.usable]
-        peaks = flows_of(each.hour for each in day if each.local in _PEAKS)
-        dawn = flows_of(each.hour for each in day if each.local in _BEFORE_DAWN)
-        if len(peaks) < 5 or len(dawn) < 3:
-            return _Sign(0.0, None)
-        mean = fmean(flows_of(each.hour for each in day))
+        mean = fmean(flows_of(each.hour for each in day)) if day else 0.0
         night = flows_of(each.hour for each in day if each.local in NIGHT)
+        night_over_mean = fmean(night) / mean if night and mean > 0 else None
+        found = self._past.last_night(evening=_EVENING, dawn=_BEFORE_DAWN, morning=_MORNING)
+        if found is None:
+            return _Sign(0.0, night_over_mean)
+        evening, dawn, morning = (median(flows) for flows in found)
         spread = scatter(flows_of(self._past.usable(72)), base.noise)
-        error = 1.25 * spread * sqrt(1 / len(peaks) + 1 / len(dawn))  # of a difference of medians
+        error = 1.25 * spread * sqrt(1 / len(found[1]) + 1 / min(len(found[0]), len(found[2])))  # of medians
         least = max(settings.rhythm_noises * error, settings.rhythm_share * base.flow, settings.least_m3_s)
-        return _Sign((median(peaks) - median(dawn)) / least, fmean(night) / mean if night and mean > 0 else None)
+        return _Sign((min(evening, morning) - dawn) / least, night_over_mean)
 
     def _not_melt(self, hour: Hour, base: Base) -> bool:
         """Whether a pulse is too warm for melt water, or too sudden and fresh."""
