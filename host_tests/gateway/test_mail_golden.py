@@ -34,6 +34,7 @@ from headwall.rules.facts import (
     NearThreshold,
     NodeFault,
     RainMissing,
+    SuspectedDischarge,
     to_body,
 )
 from headwall.settings import NotifySettings, SmtpSettings
@@ -202,6 +203,42 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
                     Suspicion("level_rises", at("06-10 11:00"), at("06-10 17:00"), {"rise_m": 0.24, "at": "site-1"}),
                 ],
                 at("06-10 17:05"),
+            )
+        ],
+    ),
+    "suspected_discharge": (
+        at("06-10 16:50"),
+        "ruth-adler",
+        False,
+        [
+            SuspectedDischarge(
+                "elmsford",
+                "site-2",
+                "outfall-7/stage.level",
+                at("06-10 10:00"),
+                at("06-10 16:00"),
+                True,
+                "flushing",
+                0.86,
+                {
+                    "hours_dry": 112,
+                    "hours_dry_known": "yes",
+                    "rain_unknown_hours": 0.0,
+                    "flow_m3_s": 0.0141,
+                    "high_m3_s": 0.0146,
+                    "base_m3_s": 0.00204,
+                    "noise_m3_s": 0.00003,
+                    "night_over_mean": 0.98,
+                    "temperature_c": 11.2,
+                    "conductivity_s_m": 0.0312,
+                    "turbidity_ntu": 8.0,
+                    "warmer_c": -0.9,
+                    "backwater_hours": 0.0,
+                    "signs": "pulse",
+                    "suspected_h": 6,
+                    "rain_in_72_h_mm": 0.508,
+                },
+                at("06-10 11:05"),
             )
         ],
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from headwall.law.localtime import short
@@ -18,8 +19,13 @@ _LIKENESS: Final = {
     "flushing": "tap water let go at once, as from a hydrant",
     "dewatering": "steady pumping, as of a pit or a pool",
 }
-#: end of an evidence's name → the SI unit that it stands for
-_UNITS: Final = {"_m3_s": "m3/s", "_m3": "m3", "_c": "Cel", "_s_m": "S/m", "_ntu": "NTU", "_m": "m"}
+#: what stands out, in words
+_SIGNS: Final = {
+    "pulse": "a pulse above the flow of the day before",
+    "level": "a level above what the week before fell to",
+    "rhythm": "the rhythm of sewage: peaks morning and evening, least before dawn",
+}
+Known = dict[str, float | int | str]
 
 
 def suspected_discharge(look: Lookup, fact: SuspectedDischarge) -> Section:
@@ -71,23 +77,90 @@ def likeness(name: str) -> str:
     return _LIKENESS.get(name, "nothing known: neither its rhythm nor its water says more")
 
 
-def evidence_rows(evidence: dict[str, float | int | str]) -> list[Row]:
-    """Evidence in the officer's units, by the unit at the end of each name."""
-    return [row(*_evidence(name, value)) for name, value in evidence.items()]
+def evidence_rows(evidence: Known) -> list[Row]:
+    """What is known of the evidence, in the officer's units and in a fixed order; more under its own name."""
+    left = dict(evidence)
+    rows = [row(label, text) for label, told in _TOLD for text in [told(left)] if text]
+    for name in _USED:
+        left.pop(name, None)
+    return [*rows, *(row(name.replace("_", " ").capitalize(), str(value)) for name, value in left.items())]
 
 
-def _evidence(name: str, value: float | int | str) -> tuple[str, str]:
-    if isinstance(value, str):
-        return _label(name), value.replace("_", " ")
-    for end, unit in _UNITS.items():
-        if name.endswith(end):
-            return _label(name.removesuffix(end)), shown(float(value), unit)
-    if name.endswith("_mm"):
-        return _label(name.removesuffix("_mm")), wording.depth_of_mm(float(value))
-    if name.endswith("_h"):
-        return _label(name.removesuffix("_h")), f"{value:,.0f} h"
-    return _label(name), f"{value:.3g}" if isinstance(value, float) else str(value)
+def _flow(name: str) -> Callable[[Known], str]:
+    return lambda known: shown(float(known[name]), "m3/s") if name in known else ""
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ").capitalize()
+def _dry(known: Known) -> str:
+    if "hours_dry" not in known:
+        return ""
+    hours = f"{known['hours_dry']} h"
+    return f"{hours} since the last rain" if known.get("hours_dry_known") == "yes" else f"at least {hours}"
+
+
+def _rain(known: Known) -> str:
+    if "rain_in_72_h_mm" not in known:
+        return ""
+    fallen = wording.depth_of_mm(float(known["rain_in_72_h_mm"]))
+    unknown = float(known.get("rain_unknown_hours", 0.0))
+    return f"{fallen} in 72 h" + (f", of which {unknown:.0f} h without a gauge" if unknown else "")
+
+
+def _water(known: Known) -> str:
+    """Temperature, and by how much it differs from the base flow's."""
+    if "temperature_c" not in known:
+        return ""
+    text = shown(float(known["temperature_c"]), "Cel")
+    if "warmer_c" not in known:
+        return text
+    differs_f = 1.8 * float(known["warmer_c"])
+    return f"{text}, {abs(differs_f):.1f} °F {'warmer' if differs_f >= 0 else 'colder'} than the flow before"
+
+
+def _probe(name: str, unit: str, ratio: str) -> Callable[[Known], str]:
+    def told(known: Known) -> str:
+        if name not in known:
+            return ""
+        times = f", {float(known[ratio]):.2g} times the flow before" if ratio in known else ""
+        return shown(float(known[name]), unit) + times
+
+    return told
+
+
+def _night(known: Known) -> str:
+    if "night_over_mean" not in known:
+        return ""
+    return f"{float(known['night_over_mean']):.2f} of the day's mean (sewage 0.3 to 0.5, ground water about 1)"
+
+
+def _signs(known: Known) -> str:
+    return "; ".join(_SIGNS.get(sign, sign) for sign in str(known.get("signs", "")).split(", ") if sign)
+
+
+def _backwater(known: Known) -> str:
+    hours = float(known.get("backwater_hours", 0.0))
+    return f"{hours:.1f} h of this hour: not judged" if hours else ""
+
+
+#: rows in their order
+_TOLD: Final[tuple[tuple[str, Callable[[Known], str]], ...]] = (
+    ("What stands out", _signs),
+    ("Dry for", _dry),
+    ("Rain", _rain),
+    ("Flow", _flow("flow_m3_s")),
+    ("Greatest", _flow("high_m3_s")),
+    ("The day before", _flow("base_m3_s")),
+    ("Low of the week", _flow("low_m3_s")),
+    ("At night", _night),
+    ("Water", _water),
+    ("Conductivity", _probe("conductivity_s_m", "S/m", "conductivity_ratio")),
+    ("Turbidity", _probe("turbidity_ntu", "NTU", "turbidity_ratio")),
+    ("Backwater", _backwater),
+    ("Suspected hours", lambda known: str(known.get("suspected_h", ""))),
+    ("Allowed here", lambda known: str(known.get("allowed_here", "")).replace("_", " ")),
+)
+#: what the rows above have told
+_USED: Final = (
+    "signs", "hours_dry", "hours_dry_known", "rain_in_72_h_mm", "rain_unknown_hours", "flow_m3_s", "high_m3_s",
+    "base_m3_s", "low_m3_s", "night_over_mean", "temperature_c", "warmer_c", "conductivity_s_m", "conductivity_ratio",
+    "turbidity_ntu", "turbidity_ratio", "backwater_hours", "suspected_h", "allowed_here", "noise_m3_s",
+)  # fmt: skip

@@ -149,12 +149,12 @@ def doubt_block(look: Lookup, datastream: str, municipality: str) -> Block:
 
 
 def commissioning_lead(look: Lookup, datastream: str) -> list[str]:
-    """Said on top of every matter of a gauge that nobody has accepted yet."""
+    """Said on top of every matter of a sensor that nobody has accepted yet."""
     if look.accepted(datastream):
         return []
-    node = datastream.partition("/")[0]
+    node, what = datastream.partition("/")[0], "gauge" if datastream.endswith(".tips") else "sensor"
     return [
-        f"The gauge {datastream} is in commissioning: it is judged, but its installer alone is told until a named "
+        f"The {what} {datastream} is in commissioning: it is judged, but its installer alone is told until a named "
         "person accepts it:",
         f"headwall node accept {node} --by NAME",
     ]

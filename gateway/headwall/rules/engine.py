@@ -27,6 +27,7 @@ from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.layers import Layers, Stretch
 from headwall.rules.lost_tips import LostTipsRule
 from headwall.rules.node_faults import NodeFaultRule, Report
+from headwall.rules.outfalls import OutfallRule
 from headwall.rules.rain import RainReading, valid
 from headwall.rules.rain_missing import RainMissingRule
 from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
@@ -70,6 +71,7 @@ class RuleEngine:
             StormReportRule(registry, profiles, silent, historical_us, self.report_fault),
             RainMissingRule(registry),
             LostTipsRule(ledger, self._faults),  # whose reports the last one tells
+            OutfallRule(ledger, registry, historical_us),
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
         ]

@@ -139,8 +139,12 @@ class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
     @property
     def recorded(self) -> dict[str, str | int]:
         """What the log book keeps of it."""
-        storm = {"depth_in": self.storm.depth_in, "storm_start_us": self.storm.start_us}
-        return {"provision": self.provision, "datastream": self.datastream, **storm}
+        return {
+            "provision": self.provision,
+            "datastream": self.datastream,
+            "depth_in": self.storm.depth_in,
+            "storm_start_us": self.storm.start_us,
+        }
 
 
 class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
@@ -167,8 +171,12 @@ class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
     @property
     def recorded(self) -> dict[str, str | int]:
         """What the log book keeps of it."""
-        storm = {"depth_in": self.storm.depth_in, "storm_start_us": self.storm.start_us}
-        return {"provision": self.provision, "datastream": self.datastream, **storm}
+        return {
+            "provision": self.provision,
+            "datastream": self.datastream,
+            "depth_in": self.storm.depth_in,
+            "storm_start_us": self.storm.start_us,
+        }
 
 
 class GaugeSilent(msgspec.Struct, frozen=True, tag="gauge_silent"):

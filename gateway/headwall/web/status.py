@@ -423,6 +423,10 @@ def notice_text(body: dict[str, Any]) -> str:
             return f"no valid data for {limit} minutes: cannot rule out a qualifying storm, check by hand"
         case "rain_missing":
             return "no rain while another gauge has some or the stage rises: it may be blocked, check by hand"
+        case "suspected_discharge":
+            likeness = str(body["likeness"]).replace("_", " ")
+            runs = "runs on" if body["ongoing"] else "has ended"
+            return f"flow in dry weather, looks like {likeness}, {runs}: no finding, somebody has to look"
         case "near_threshold":
             measured, asked = _short_in(body["storm"]["depth_in"]), _short_in(body["threshold_in"])
             return f"{measured} where the code asks about {asked}: near threshold, your call"

@@ -1,0 +1,332 @@
+"""Flow of outfalls in dry weather: judged hour by hour, in event time, and told when it looks like a discharge.
+
+An hour is judged once the outfall has spoken after its end. The judgement of an hour depends on the hours of
+`dry_weather.MEMORY_US` before it alone, so what comes late, or a layer that has changed, makes the hours from there on
+be judged again from the ledger, with the result that on-time data would have had. What is suspected stands as a
+notice, which keeps its key as long as the episode overlaps the one it was opened for; it is mailed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from functools import partial
+from typing import Final
+
+import msgspec
+import sqlalchemy as sa
+import structlog
+
+from headwall.derive.derivation import Derivation, quantities_of
+from headwall.derive.samples import newest_time
+from headwall.hydrology.dry_weather import (
+    HOUR_US,
+    MEMORY_US,
+    Approved,
+    Episode,
+    Hour,
+    Judgement,
+    Settings,
+    Watch,
+    episodes,
+    summarise,
+)
+from headwall.law import localtime
+from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
+from headwall.registry import Registry
+from headwall.registry.model import Site
+from headwall.rules import episode_notices
+from headwall.rules.approvals import allowed_spans
+from headwall.rules.base import Step
+from headwall.rules.facts import SuspectedDischarge
+from headwall.rules.gauge_set import sets_of_site
+from headwall.rules.layers import FOREVER_US, Stretch
+from headwall.rules.rain_heard import Gauge, hear
+from headwall.rules.tell import tell, to_be_told, withdraw
+
+log = structlog.get_logger("rules")
+#: hours are read from the ledger so many at a time
+_CHUNK_US: Final = 14 * 24 * HOUR_US
+_SPARE_US: Final = 7 * 24 * HOUR_US
+#: how long an hour waits for a gauge that has not spoken yet; rain that comes later makes it be judged again
+_WAITS_US: Final = 2 * HOUR_US
+#: suspected hours less apart are one episode, which may go on
+_APART_US: Final = Settings().apart_hours * HOUR_US
+_APPROVALS: Final = "rules.approvals"
+#: approvals that let somebody discharge for a time; a standing permit or exemption explains no change of flow by itself
+_FOR_A_TIME: Final = ("discharge", "dye_test")
+#: rain as whole numbers of a ten-thousandth of a millimetre, in which every make of tip is one
+_QUANTA_PER_MM: Final = 10_000
+
+
+@dataclass
+class _Line:
+    """The hours of one outfall, judged in order.
+
+    Attributes:
+        until_us: the end of the last hour judged.
+        whole_us: hours from here on are kept; a judgement is right from `MEMORY_US` later on.
+    """
+
+    watch: Watch
+    until_us: int
+    whole_us: int
+    hours: list[Hour] = field(default_factory=list)
+    judgements: list[Judgement] = field(default_factory=list)
+
+    def add(self, hour: Hour) -> None:
+        self.hours.append(hour)
+        self.judgements.append(self.watch.add(hour))
+        self.until_us = hour.start_us + HOUR_US
+
+    def settle(self) -> None:
+        """Forget what no later hour needs, with some days to spare for what comes late."""
+        if self.until_us - self.whole_us > MEMORY_US + 2 * _SPARE_US:
+            self.whole_us = self.until_us - MEMORY_US - _SPARE_US
+            self.hours = [each for each in self.hours if each.start_us >= self.whole_us]
+            self.judgements = [each for each in self.judgements if each.start_us >= self.whole_us]
+
+
+class OutfallRule:
+    """Opens, changes and closes notices, see the head of this module.
+
+    Args:
+        historical_after_us: what is learned so long after it ended is not mailed.
+    """
+
+    name = "outfall"
+
+    def __init__(self, ledger: Ledger, registry: Registry, historical_after_us: int) -> None:
+        self._ledger = ledger
+        self._registry = registry
+        self._historical_after_us = historical_after_us
+        self._lines: dict[str, _Line] = {}
+        self._approvals: int | None = None
+        self._sites = {site.id: site for site in registry.sites if self._has_flow(site)}
+        self._sites_of: dict[str, list[str]] = {}
+        for site in self._sites.values():
+            for datastream in {*(s.datastream for s in site.sensors), *(g.datastream for g in site.gauges)}:
+                self._sites_of.setdefault(datastream, []).append(site.id)
+
+    def _has_flow(self, site: Site) -> bool:
+        return site.kind == "outfall" and "flow" in quantities_of(self._registry.measures(site.id))
+
+    def next_us(self) -> int | None:
+        return None
+
+    def forget(self) -> None:
+        self._lines.clear()
+        self._approvals = None
+
+    def judge(self, step: Step) -> None:
+        touched: dict[str, int] = {}
+        for datastream, start_us in _starts(step):
+            for site in self._sites_of.get(datastream, ()):
+                touched[site] = min(start_us, touched.get(site, start_us))
+        for site, start_us in self._newly_allowed(step):
+            touched[site] = min(start_us, touched.get(site, start_us))
+            self._lines.pop(site, None)
+        for site, start_us in touched.items():
+            with step.guarded(f"{site}, dry-weather flow", Stretch("", start_us, step.now_us)):
+                self._judge_site(step, self._sites[site], start_us)
+
+    def _newly_allowed(self, step: Step) -> list[tuple[str, int]]:
+        """Outfalls for which an approval was entered, changed or ended since the last step, and from when on."""
+        c = schema.approvals.c
+        newest = step.conn.execute(sa.select(sa.func.max(c.id))).scalar() or 0
+        if newest == self._approvals:
+            return []
+        self._approvals = newest
+        judged = self._ledger.cursor(step.conn, _APPROVALS)
+        if newest == judged:
+            return []
+        self._ledger.set_cursor(step.conn, _APPROVALS, newest)
+        rows = step.conn.execute(sa.select(c.municipality, c.site, c.from_us, c.kind).where(c.id > judged)).all()
+        return [
+            (site.id, row.from_us)
+            for row in rows
+            if row.kind in _FOR_A_TIME
+            for site in self._sites.values()
+            if row.site == site.id or (row.site is None and row.municipality == site.municipality)
+        ]
+
+    def _judge_site(self, step: Step, site: Site, start_us: int) -> None:
+        until_us = self._until_us(step, site)
+        start_us = start_us // HOUR_US * HOUR_US
+        line = self._line(step, site, start_us)
+        start_us = min(start_us, line.until_us)
+        if until_us is None or line.until_us >= until_us:
+            return
+        for hour in self._hours(step, site, line.until_us, until_us):
+            line.add(hour)
+        self._sync(step, site, line, start_us)
+        line.settle()
+
+    def _line(self, step: Step, site: Site, start_us: int) -> _Line:
+        """The hours before an instant: those kept, or where they do not reach, an empty line from far enough back."""
+        line = self._lines.get(site.id)
+        if line is None or (start_us < line.until_us and start_us < line.whole_us + MEMORY_US):
+            line = _Line(self._watch(step, site), start_us - MEMORY_US, start_us - MEMORY_US)
+        elif start_us < line.until_us:
+            kept, line = line, _Line(self._watch(step, site), line.whole_us, line.whole_us)
+            for hour in kept.hours:
+                if hour.start_us < start_us:
+                    line.add(hour)
+        self._lines[site.id] = line
+        return line
+
+    def _watch(self, step: Step, site: Site) -> Watch:
+        """With what is approved as of now: a later approval makes its time be judged again."""
+        zone = self._registry.zone(site.municipality)
+        allowed = allowed_spans(step.conn, self._registry, site.id, 0, FOREVER_US)
+        approved = [Approved(each.kind, each.start_us, each.end_us) for each in allowed if each.kind in _FOR_A_TIME]
+        return Watch(hour_of=partial(_hour_of, zone=zone), quanta_per_mm=_QUANTA_PER_MM, approvals=approved)
+
+    def _flow_streams(self, site: Site, at_us: int) -> list[str]:
+        """Datastreams out of which the flow of a site is computed."""
+        measures = self._registry.measures(site.id)
+        found = (measures.sensor(role, at_us) for role in ("stage", "flow", "meter"))
+        return [sensor.datastream for sensor in found if sensor is not None]
+
+    def _until_us(self, step: Step, site: Site) -> int | None:
+        """The end of the last hour that can be judged: flow and rain have been heard of after it."""
+        flow = self._newest_us(step, self._flow_streams(site, step.now_us))
+        rain = self._newest_us(step, [gauge.datastream for gauge in site.gauges])
+        if flow is None:
+            return None
+        heard_us = min(flow, max(rain or 0, step.now_us - _WAITS_US))
+        return heard_us // HOUR_US * HOUR_US
+
+    def _newest_us(self, step: Step, datastreams: Sequence[str]) -> int | None:
+        """The newest reading of any of them."""
+        found = (newest_time(step.conn, name, step.now_us, through=step.through) for name in datastreams)
+        return max((each for each in found if each is not None), default=None)
+
+    # --- hours ---
+
+    def _hours(self, step: Step, site: Site, start_us: int, end_us: int) -> Iterator[Hour]:
+        for first_us in range(start_us, end_us, _CHUNK_US):
+            yield from self._chunk(step, site, first_us, min(first_us + _CHUNK_US, end_us))
+
+    def _chunk(self, step: Step, site: Site, start_us: int, end_us: int) -> list[Hour]:
+        """The hour before is read with them: its last sample counts in the first one's steps."""
+        derivation = Derivation(step.conn, self._registry, through=step.through)
+        there, before_us = quantities_of(self._registry.measures(site.id)), start_us - HOUR_US
+
+        def values(role: str) -> list[tuple[int, float | None]]:
+            if role not in there:
+                return []
+            return [
+                (each.time_us, each.derived.value) for each in derivation.series(f"{site.id}/{role}", before_us, end_us)
+            ]
+
+        flow = [(each.time_us, each.derived) for each in derivation.series(f"{site.id}/flow", before_us, end_us)]
+        rain, gaps = self._rain(step, site, before_us, end_us)
+        hours = summarise(
+            (before_us, end_us),
+            flow=flow,
+            temperature_c=values("water_temperature"),
+            conductivity_s_m=values("conductivity"),
+            turbidity_ntu=values("turbidity"),
+            tailwater_m=values("second_stage"),
+            air_c=values("air_temperature"),
+            rain=rain,
+            rain_gaps=gaps,
+        )
+        return hours[1:]
+
+    def _rain(
+        self, step: Step, site: Site, start_us: int, end_us: int
+    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Rain of the site's first set of gauges, and where none of them spoke; without a gauge all of it is a gap."""
+        sets = sets_of_site(self._registry, site)
+        if not sets:
+            return [], [(start_us, end_us)]
+        gauges = [
+            Gauge(member, step.layers.of(step.conn, member.datastream), self._silent_us(member.datastream))
+            for member in sets[0].members
+        ]
+        heard = hear(step.conn, gauges, start_us, end_us, step.through, 0)
+        rain = [
+            (fall.time_us, round(fall.unit.mm * max(fall.tips, 1) * _QUANTA_PER_MM))
+            for fall in heard.falls
+            if start_us <= fall.time_us < end_us
+        ]
+        gaps = [(gap.start_us, end_us if gap.end_us is None else gap.end_us) for gap in heard.gaps]
+        if heard.heard_us is None:
+            return rain, [(start_us, end_us)]
+        return rain, gaps
+
+    def _silent_us(self, datastream: str) -> int:
+        return max(s.entry.silent_after_min for s in self._registry.datastream_spans(datastream)) * 60_000_000
+
+    # --- what is suspected ---
+
+    def _sync(self, step: Step, site: Site, line: _Line, start_us: int) -> None:
+        wanted = [
+            self._fact(step, site, episode, line.until_us)
+            for episode in episodes(line.judgements)
+            if episode.end_us >= start_us
+        ]
+        known = [fact for _, fact in episode_notices.open_notices(step.conn, SuspectedDischarge, site.id)]
+        wanted = [_as_known(fact, known) for fact in wanted]
+        changes = episode_notices.sync(
+            step.conn, SuspectedDischarge, site.id, wanted, step.now_us, lambda fact: fact.span[1] >= start_us
+        )
+        for change in changes:
+            self._tell(step, change.key, change.fact, stands=change.stands)
+
+    def _tell(self, step: Step, key: str, fact: SuspectedDischarge, *, stands: bool) -> None:
+        withdraw(step.conn, key)
+        if stands and step.now_us - fact.end_us <= self._historical_after_us:
+            told = to_be_told(step.conn, self._registry, fact.datastream, fact.municipality, step.now_us)
+            tell(step.conn, key, fact, told, "now", step.now_us)
+
+    def _fact(self, step: Step, site: Site, episode: Episode, until_us: int) -> SuspectedDischarge:
+        streams = self._flow_streams(site, episode.end_us) or self._flow_streams(site, step.now_us)
+        evidence = {name: _plain(value) for name, value in episode.evidence.items()}
+        evidence["suspected_h"] = episode.hours
+        quanta = evidence.pop("rain", None)
+        if quanta is not None:
+            evidence["rain_in_72_h_mm"] = float(quanta) / _QUANTA_PER_MM
+        standing = allowed_spans(step.conn, self._registry, site.id, episode.start_us, episode.end_us)
+        if standing:
+            evidence["allowed_here"] = "; ".join(sorted({f"{each.kind} {each.reference}" for each in standing}))
+        return SuspectedDischarge(
+            municipality=site.municipality,
+            site=site.id,
+            datastream=streams[0],
+            start_us=episode.start_us,
+            end_us=episode.end_us,
+            ongoing=until_us - episode.end_us < _APART_US,
+            likeness=episode.proposal,
+            confidence=round(episode.confidence, 2),
+            evidence=evidence,
+            learned_us=step.now_us,
+        )
+
+
+def _plain(value: float | int | str) -> float | int | str:
+    """Without truth values, which JSON keeps apart from numbers."""
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def _as_known(fact: SuspectedDischarge, known: Iterable[SuspectedDischarge]) -> SuspectedDischarge:
+    """With when it was first learned."""
+    for old in known:
+        if old.span[0] <= fact.span[1] and fact.span[0] <= old.span[1]:
+            return msgspec.structs.replace(fact, learned_us=old.learned_us)
+    return fact
+
+
+def _hour_of(at_us: int, zone: tzinfo) -> int:
+    return int(localtime.iso(at_us, zone)[11:13])
+
+
+def _starts(step: Step) -> Iterator[tuple[str, int]]:
+    """Each datastream of which something is new or has changed, and from when on."""
+    yield from ((datastream, first_us) for datastream, first_us in step.measured.items())
+    yield from ((datastream, min(each.time_us for each in rain)) for datastream, rain in step.rain.items())
+    yield from ((stretch.datastream, stretch.start_us) for stretch in step.again)

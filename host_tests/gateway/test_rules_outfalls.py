@@ -1,0 +1,226 @@
+"""Dry-weather flow through the rules: from readings in the ledger to notices and mails, on time and late."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from headwall.hydrology.dry_weather import HOUR_US
+from headwall.ledger import schema
+from headwall.ledger.append import append_readings
+from headwall.ledger.approvals import Discharge, add_approval
+from headwall.ledger.calibrations import add_calibration, parse_calibrations
+from headwall.registry import Registry, load_registry
+from headwall.rules.facts import SuspectedDischarge
+from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
+
+_T = at("2026-06-01 04:00")  # midnight in New York
+_DAY = 24 * HOUR
+_STEP = 5 * MINUTE
+_OUTFALL = """
+[[nodes]]
+id = "node-7"
+mac = "240ac400001b"
+place = "outfall 7"
+legal_basis = "municipal_land"
+legal_reference = "map 12"
+installer = "installer"
+from = 2020-01-01
+datastreams = [
+  { name = "meter.flow", quantity = "flow", from = 2020-01-01 },
+  { name = "water.temperature", quantity = "temperature", from = 2020-01-01 },
+]
+[[sites]]
+id = "outfall-7"
+kind = "outfall"
+name = "Outfall 7"
+place = "below the bridge"
+municipality = "elmsford"
+status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
+gauges = [{ datastream = "board-a/rain.tips", distance_m = 50, from = 2020-01-01 }]
+sensors = [
+  { datastream = "node-7/meter.flow", of = "flow", from = 2020-01-01 },
+  { datastream = "node-7/water.temperature", of = "water_temperature", from = 2020-01-01 },
+]
+"""
+_BASE = 0.002
+Reading = tuple[str, str, int, float]
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    make_registry(tmp_path)
+    path = tmp_path / "registry.toml"
+    path.write_text(path.read_text("utf-8") + _OUTFALL, "utf-8")
+    return load_registry(path)
+
+
+class Outfall:
+    """A house whose outfall is fed with quiet flow, and with pulses on top of it."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.house = House(registry, _T)
+        with self.house.ledger.begin() as conn:
+            conn.execute(schema.acceptances.insert().values(node="node-7", stream="meter.flow", by="Olive", at_us=0))
+
+    def put(self, readings: Sequence[Reading], every: int = 2000) -> None:
+        """Readings in the order given, judged after each part; the clock stands at the newest."""
+        for first in range(0, len(readings), every):
+            part = readings[first : first + every]
+            rows = [self.house.reading(time_us, value, node=node, stream=name) for node, name, time_us, value in part]
+            with self.house.ledger.begin() as conn:
+                append_readings(self.house.ledger, conn, rows)
+            self.house.clock.now = max(self.house.clock.now, *(each[2] for each in part))
+            self.house.judge()
+
+    def suspected(self) -> list[tuple[int, int, str]]:
+        rows = [row for row in self.house.notices("suspected_discharge") if row.closed_us is None]
+        return sorted((row.body["start_us"], row.body["end_us"], row.body["likeness"]) for row in rows)
+
+    def mailed(self) -> list[SuspectedDischarge]:
+        return [fact for _, _, _, fact in self.house.outbox() if isinstance(fact, SuspectedDischarge)]
+
+
+@pytest.fixture
+def outfall(registry: Registry) -> Iterator[Outfall]:
+    made = Outfall(registry)
+    yield made
+    made.house.close()
+
+
+def _quiet(days: int, pulses: Sequence[tuple[int, int, float]] = (), start_us: int = _T) -> list[Reading]:
+    """Base flow with some noise, reports of a gauge without rain, and pulses (start, end, m³/s)."""
+    chance, found = random.Random(1), list[Reading]()
+    for time_us in range(start_us, start_us + days * _DAY, _STEP):
+        more = sum(flow for begin, end, flow in pulses if begin <= time_us < end)
+        found.append(("node-7", "meter.flow", time_us, _BASE + more + chance.gauss(0, 0.00003)))
+        if time_us % (15 * MINUTE) == 0:
+            found.append(("board-a", "rain.tips", time_us + 1, 0))
+            found.append(("node-7", "water.temperature", time_us, 12.0 if not more else 11.0))
+    return found
+
+
+_PULSE = (_T + 8 * _DAY + 10 * HOUR, _T + 8 * _DAY + 12 * HOUR, 0.012)
+
+
+def test_a_pulse_in_dry_weather_is_told_once_with_what_it_looks_like(outfall: Outfall) -> None:
+    outfall.put(_quiet(10, [_PULSE]), every=500)
+    ((start_us, end_us, likeness),) = outfall.suspected()
+    assert start_us == _PULSE[0]
+    assert end_us == _PULSE[1]
+    assert likeness == "flushing"
+    (fact,) = outfall.mailed()
+    assert (fact.site, fact.start_us) == ("outfall-7", start_us)
+    assert fact.evidence["hours_dry"] >= 72
+    assert "suspected_discharge" in outfall.house.records()
+
+
+def test_quiet_flow_and_a_storm_with_its_tail_are_told_to_nobody(outfall: Outfall) -> None:
+    readings = _quiet(8)
+    storm_us = _T + 8 * _DAY
+    rain = [("board-a", "rain.tips", storm_us + n * MINUTE, 1.0) for n in range(60)]
+    tail = [("node-7", "meter.flow", storm_us + n * _STEP, _BASE + 0.05 * 0.985**n) for n in range(3 * 288)]
+    quiet = [each for each in _quiet(3, start_us=storm_us) if each[1] == "rain.tips"]
+    outfall.put([*readings, *sorted([*rain, *tail, *quiet], key=lambda each: each[2])])
+    assert outfall.suspected() == []
+    assert outfall.mailed() == []
+
+
+def test_silence_of_the_gauge_is_no_dryness(outfall: Outfall) -> None:
+    outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips"])
+    assert outfall.suspected() == []
+
+
+def test_late_and_shuffled_readings_end_where_those_on_time_do(registry: Registry) -> None:
+    readings = _quiet(11, [_PULSE, (_T + 9 * _DAY + 14 * HOUR, _T + 9 * _DAY + 15 * HOUR, 0.02)])
+    ends = []
+    for seed in range(3):
+        outfall, order = Outfall(registry), list(readings)
+        if seed:
+            random.Random(seed).shuffle(order)
+            outfall.house.clock.now = readings[-1][2]
+        outfall.put(order, every=1500)
+        ends.append(outfall.suspected())
+        outfall.house.close()
+    assert len(ends[0]) == 2
+    assert ends[1:] == [ends[0]] * 2
+
+
+def test_rain_that_comes_late_takes_a_suspicion_back(outfall: Outfall) -> None:
+    outfall.put(_quiet(10, [_PULSE]))
+    assert outfall.suspected()
+    outfall.put([("board-a", "rain.tips", _PULSE[0] - HOUR + n * MINUTE, 1.0) for n in range(30)])
+    assert outfall.suspected() == []
+    assert outfall.mailed() == []  # no mail had carried it yet
+
+
+def test_what_was_mailed_is_mailed_once_however_long_it_goes_on(outfall: Outfall) -> None:
+    long = (_PULSE[0], _PULSE[0] + 30 * HOUR, 0.012)
+    readings = _quiet(11, [long])
+    half = next(n for n, each in enumerate(readings) if each[2] > _PULSE[0] + 4 * HOUR)
+    outfall.put(readings[:half])
+    outfall.house.mail_everything()
+    outfall.put(readings[half:])
+    assert len(outfall.mailed()) == 1
+    ((start_us, end_us, _),) = outfall.suspected()
+    assert start_us == long[0]
+    assert end_us >= long[0] + 24 * HOUR
+
+
+def test_an_approval_entered_later_explains_its_time(outfall: Outfall) -> None:
+    outfall.put(_quiet(10, [_PULSE]))
+    assert outfall.suspected()
+    approved = {"municipality": "elmsford", "site": "outfall-7", "by": "Olive", "now_us": outfall.house.clock.now}
+    with outfall.house.ledger.begin() as conn:
+        add_approval(conn, _discharge(), from_us=_PULSE[0], to_us=_PULSE[1], **approved)  # type: ignore[arg-type]
+    outfall.house.judge()
+    assert outfall.suspected() == []
+
+
+def _discharge() -> Discharge:
+    return Discharge(provision="x", holder="Water Dept", granted_by="Olive", reference="letter 12", what="hydrants")
+
+
+def test_a_calibration_entered_later_judges_its_time_again(outfall: Outfall) -> None:
+    """A meter that was found to show 0 as 12 L/s more: the pulse was its own."""
+    outfall.put(_quiet(10, [_PULSE]))
+    assert outfall.suspected()
+    record = {
+        "v": 1, "datastream": "node-7/meter.flow", "kind": "one_point", "at": "2026-06-09T13:30:00Z", "by": "Sam",
+        "unit": "m3/s", "method": "bucket", "verdict": "fail",
+        "as_found": [{"reference": "0.002", "reading": "0.014"}],
+    }  # fmt: skip
+    back = {**record, "at": "2026-06-09T16:00:00Z", "as_found": [{"reference": "0.002", "reading": "0.002"}]}
+    now_us = outfall.house.clock.now
+    for each in (record, back):
+        (parsed,) = parse_calibrations(json.dumps(each).encode(), "test")
+        with outfall.house.ledger.begin() as conn:
+            add_calibration(conn, parsed, now_us)
+    outfall.house.judge()
+    assert [each for each in outfall.suspected() if each[0] < _PULSE[1] and each[1] > _PULSE[0] + HOUR_US] == []
+
+
+def test_a_restart_goes_on_with_the_same_notice(outfall: Outfall) -> None:
+    readings = _quiet(10, [_PULSE])
+    half = next(n for n, each in enumerate(readings) if each[2] > _PULSE[0] + HOUR + 20 * MINUTE)
+    outfall.put(readings[:half])
+    keys = {row.key for row in outfall.house.notices("suspected_discharge")}
+    outfall.house.new_engine()
+    outfall.put(readings[half:])
+    assert {row.key for row in outfall.house.notices("suspected_discharge")} == keys
+    assert len(keys) == 1
+
+
+def test_another_board_that_says_nothing_of_the_outfall_costs_no_judgement(outfall: Outfall) -> None:
+    outfall.put(_quiet(1))
+    with outfall.house.ledger.read() as conn:
+        before = conn.execute(sa.select(sa.func.count()).select_from(schema.notices)).scalar()
+    outfall.house.put((_T + 2 * _DAY, 1), stream="rain.tips")
+    outfall.house.judge()
+    assert GAUGE == "board-a/rain.tips"
+    with outfall.house.ledger.read() as conn:
+        assert conn.execute(sa.select(sa.func.count()).select_from(schema.notices)).scalar() == before
