@@ -192,6 +192,7 @@ def _both(folder: Path, now_us: int, batch: int = 5000) -> House:
 )
 @given(seed=st.integers(0, 2**32), layers=st.integers(0, 5), batch=st.sampled_from([9, 60, 5000]))
 @example(seed=1591382744, layers=5, batch=60)  # a backup's readings come after the primary's gap has ended
+@example(seed=1001466475, layers=6, batch=5000)  # the same, out of order
 def test_events_in_any_order_and_batching_end_as_a_plain_reading_of_all_of_them(
     tmp_path: Path, seed: int, layers: int, batch: int
 ) -> None:

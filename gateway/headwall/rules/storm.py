@@ -292,7 +292,7 @@ def _goes_on(
     if others and (heard_us is None or not _may_wait(line, gauge, watch.mit_us, heard_us, others)):
         return False
     for m, times in others.items():
-        line.newest_us[m] = max(line.newest_us[m] or 0, *times)
+        line.newest_us[m] = max(times)
     for reading in own:
         line.hear(reading.time_us)
         if reading.tips:
@@ -307,12 +307,12 @@ def _may_wait(
 ) -> bool:
     """Whether readings of backups, given by their times, count for nothing yet.
 
-    The gauge before them has no gap there, nor in the time since the backup spoke last; it still speaks; and the
+    They come in order, and the gauge before them has had no gap since the backup spoke last; it still speaks; and the
     storm in which it would be compared with them is not over.
     """
     for member, times in others.items():
         before_us, latest_us = line.newest_us[member], max(times)
-        if before_us is None or min(before_us, *times) < line.clear_us or min(times) <= heard_us - mit_us:
+        if before_us is None or not line.clear_us <= before_us <= min(times) or min(times) <= heard_us - mit_us:
             return False
         if latest_us - heard_us > gauge.silent_after_us or gauge.layers.hides_within(heard_us, latest_us):
             return False
