@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from math import inf
 from pathlib import Path
 
 import pytest
 from headwall.derive import basins, septic
-from headwall.derive.heights import Height
+from headwall.derive.explanation import explain
+from headwall.derive.steps import Cleared
 from headwall.hydrology.derived import Derived
-from headwall.hydrology.septic import Tank
+from headwall.hydrology.septic import Tank as TankDepths
 from headwall.ledger.entries import Body, PumpOut, SedimentSurvey, SepticMeasurement, add_entry
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.quality_edits import add_edit
 from headwall.registry import Registry
+from headwall.registry.measures import Tank
 from hypothesis import given
 from hypothesis import strategies as st
 from support.rules_house import HOUR, MINUTE, at
@@ -114,15 +117,29 @@ def test_a_reading_that_failed_a_test_gives_no_clearance_unless_a_person_says_so
 @given(st.sampled_from(septic.LAYERS), st.floats(-2, 2), st.floats(0, 1))
 def test_more_of_a_layer_never_leaves_more_clearance(layer: septic.Layer, height_m: float, more_m: float) -> None:
     """A censored value counts as its limit. Scum grows downward."""
-    tank = Tank(48 * IN, 16 * IN)
+    tank = Tank.model_validate({"floor": "48 in", "baffle": "16 in", "from": date(2020, 1, 1)})
+    step = Cleared(tank, layer)
 
     def clear(height: float) -> float:
-        derived = septic._clearance(tank, layer, Height(0, Derived(height), False, 1))
+        derived = step.apply(0, height)
         found = derived.value if derived.value is not None else derived.limit
         assert found is not None
         return found
 
     assert clear(height_m + (more_m if layer == "sludge" else -more_m)) <= clear(height_m) + 1e-12
+
+
+def test_clearances_and_lost_capacity_are_explained_to_the_reading(ledger: Ledger, registry: Registry) -> None:
+    Probe(ledger).put("sludge.level", [(START, 12 * IN)])
+    Probe(ledger, "basin-3").put("bed.distance", [(START, 2.5)])
+    with ledger.read() as conn:
+        told = explain(conn, registry, f"{SITE}/sludge_clearance", START, HOUR)
+        lost = explain(conn, registry, "basin-3/volume_lost", START, HOUR)
+        (basin,) = basins.filled(conn, registry, "basin-3", START, START + 1)
+    assert [layer.step for layer in told.layers] == ["reading", "height", "clearance"]
+    assert told.value.value == pytest.approx(20 * IN)
+    assert "an indication, which establishes nothing" in told.layers[-1].source
+    assert (lost.value, lost.unit) == (basin.volume_percent, "%")
 
 
 # ---- forecast
@@ -262,7 +279,7 @@ def test_hand_and_sensor_stand_side_by_side_over_time(ledger: Ledger, registry: 
 
 
 def test_hand_measurements_become_the_codes_clearances() -> None:
-    tank = Tank(48 * IN, 16 * IN)
+    tank = TankDepths(48 * IN, 16 * IN)
     assert septic.hand_clearance("sludge", 22 * IN, tank) == pytest.approx(10 * IN)
     assert septic.hand_clearance("scum_clearance", inf, tank) == inf
     assert septic.hand_clearance("liquid", 0.1, tank) is None

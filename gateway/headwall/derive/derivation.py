@@ -1,15 +1,16 @@
 """Derived values of a site or a datastream: which steps are in force when, computed over the ledger's readings.
 
 Names: NODE/STREAM is the datastream itself, calibrated ("outfall-7/water.temperature"). SITE/QUANTITY is computed at a
-site: "outfall-7/flow" in m³/s, or a role of its sensors ("outfall-7/stage", "brook-lane-12/sludge"): the height above
-the site's zero where the registry says how, else the calibrated reading.
+site: "outfall-7/flow" in m³/s, "brook-lane-12/sludge_clearance" in m, "pond/volume_lost" in %, or a role of its sensors
+("outfall-7/stage", "brook-lane-12/sludge"): the height above the site's zero where the registry says how, else the
+calibrated reading.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple, get_args
+from typing import Final, NamedTuple, get_args
 
 import sqlalchemy as sa
 
@@ -20,8 +21,10 @@ from headwall.derive.steps import (
     NEAREST_US,
     Beside,
     Calibrated,
+    Cleared,
     Corrected,
     Height,
+    Lost,
     NotSetUp,
     RangeCompensated,
     Rated,
@@ -42,6 +45,13 @@ MISSING = Derived(None, "missing")
 REJECTED = Derived(None, "rejected")
 NOT_SET_UP = Derived(None, "not_set_up")
 _US = 1_000_000
+#: quantities that follow from the height of a role
+_ON_HEIGHTS: Final[dict[str, Role]] = {
+    "scum_clearance": "scum",
+    "sludge_clearance": "sludge",
+    "volume_lost": "sediment",
+    "depth_lost": "sediment",
+}
 
 
 class Value(NamedTuple):
@@ -157,11 +167,16 @@ class Derivation:
         edges = edges_of(measures.sensors) | edges_of(measures.levels) | edges_of(measures.corrections)
         if quantity == "flow":
             edges |= edges_of(measures.ratings)
+        elif quantity in _ON_HEIGHTS:
+            edges |= edges_of(measures.tanks) | edges_of(measures.basins)
         for span in measures.sensors:
             edges.update(self.calibrations(span.entry.datastream).changes_us)
         return sorted(edges)
 
     def _segment(self, site: str, measures: SiteMeasures, quantity: str, start_us: int, end_us: int) -> Segment:
+        if quantity in _ON_HEIGHTS:
+            found = self._by_steps(site, measures, _ON_HEIGHTS[quantity], start_us, end_us)
+            return found._replace(steps=(*found.steps, _last(measures, quantity, start_us)))
         if quantity != "flow":
             role: Role = quantity  # type: ignore[assignment]
             return self._by_steps(site, measures, role, start_us, end_us)
@@ -221,8 +236,17 @@ class Derivation:
 
 def quantities_of(measures: SiteMeasures) -> list[str]:
     """What can be derived at a site: roles of its sensors, and flow where there is a rating."""
-    roles = [role for role in get_args(Role) if measures.has(role)]
-    return roles if not measures.ratings or "flow" in roles else [*roles, "flow"]
+    roles: list[str] = [role for role in get_args(Role) if measures.has(role)]
+    more = [quantity for quantity, role in _ON_HEIGHTS.items() if role in roles]
+    return [*roles, *more] if not measures.ratings or "flow" in roles else [*roles, "flow", *more]
+
+
+def _last(measures: SiteMeasures, quantity: str, at_us: int) -> Step:
+    """The step from a height to what a tank or a basin makes of it."""
+    tank, basin = next(in_force(measures.tanks, at_us), None), next(in_force(measures.basins, at_us), None)
+    if quantity in ("scum_clearance", "sludge_clearance"):
+        return NotSetUp("tank") if tank is None else Cleared(tank, "scum" if quantity == "scum_clearance" else "sludge")
+    return NotSetUp("basin") if basin is None else Lost(basin, "volume" if quantity == "volume_lost" else "depth")
 
 
 def edges_of(spans: Iterable[Span[E]]) -> set[int]:

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
-from headwall.derive.heights import Height, heights
+from headwall.derive.heights import Height, heights, tested
 from headwall.errors import InputError
 from headwall.hydrology.derived import Derived
 from headwall.hydrology.septic import Tank, Trend, scum_clearance_m, sludge_clearance_m, trend
@@ -77,34 +77,15 @@ def clearances(
     conn: sa.Connection, registry: Registry, site: str, layer: Layer, start_us: int, end_us: int
 ) -> list[Clearance]:
     """Clearances with start_us <= time < end_us, by the tank that the registry had then."""
-    found = []
-    for height in heights(conn, registry, site, layer, start_us, end_us):
-        tank = tank_at(registry, site, height.time_us)
-        derived = Derived(None, "not_set_up") if tank is None else _clearance(tank.depths, layer, height)
-        found.append(Clearance(height.time_us, derived, height.flag))
-    return found
+    if not registry.measures(site).has(layer):
+        return []
+    found = tested(conn, registry, f"{site}/{layer}_clearance", start_us, end_us)
+    return [Clearance(each.time_us, Derived(inf) if each.nothing else each.derived, each.flag) for each in found]
 
 
 def tank_at(registry: Registry, site: str, at_us: int) -> registry_measures.Tank | None:
     """The tank's depths in force at an instant."""
     return next(in_force(registry.measures(site).tanks, at_us), None)
-
-
-def _clearance(tank: Tank, layer: Layer, height: Height) -> Derived:
-    if height.nothing:
-        return Derived(inf)
-    value = height.derived.value
-    if value is None:
-        return height.derived
-    if layer == "scum":
-        if -value > tank.floor_m:  # below the floor
-            return Derived(None, "below_range", tank.baffle_m - tank.floor_m)
-        return Derived(scum_clearance_m(tank, -value))
-    if value < 0:  # a layer cannot be thinner than nothing
-        return Derived(None, "above_range", sludge_clearance_m(tank, 0))
-    if value > tank.floor_m:
-        return Derived(None, "below_range", sludge_clearance_m(tank, tank.floor_m))
-    return Derived(sludge_clearance_m(tank, value))
 
 
 # ---- when it must be pumped

@@ -10,15 +10,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from headwall.clock import from_us
 from headwall.derive.calibrated import Line
 from headwall.derive.tip_depth import TipDepths
 from headwall.hydrology import flume, pipe, pressure_level, sound, weir
 from headwall.hydrology.derived import Derived
+from headwall.hydrology.sediment import depth_lost_percent, volume_lost_percent
+from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
 from headwall.ledger.calibrations import Calibration
-from headwall.registry.measures import Correction, Level, Rating, Rectangular, Role
+from headwall.registry.measures import Basin, Correction, Level, Rating, Rectangular, Role, Tank
 
 #: a sample of another sensor that compensates a reading must be so near to it in time (DOMAIN: 15 min)
 NEAREST_US: Final = 15 * 60_000_000
@@ -222,6 +224,53 @@ class Rated:
             there = f"{self.beside.name} {near[1]:.4g}" if near else f"no {self.beside.name} within 15 min"
             parts.insert(1, there)
         return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """From the end of the outlet baffle to a layer of a septic tank, below 0 where the layer has passed it."""
+
+    tank: Tank
+    layer: Literal["scum", "sludge"]
+    unit: str = "m"
+    name: str = "clearance"
+
+    def apply(self, time_us: int, value: float) -> Derived:  # noqa: ARG002
+        tank = self.tank.depths
+        if self.layer == "scum":
+            if -value > tank.floor_m:  # below the floor
+                return Derived(None, "below_range", tank.baffle_m - tank.floor_m)
+            return Derived(scum_clearance_m(tank, -value))
+        if value < 0:  # a layer cannot be thinner than nothing
+            return Derived(None, "above_range", sludge_clearance_m(tank, 0))
+        if value > tank.floor_m:
+            return Derived(None, "below_range", sludge_clearance_m(tank, tank.floor_m))
+        return Derived(sludge_clearance_m(tank, value))
+
+    def source(self, time_us: int) -> str:  # noqa: ARG002
+        ends = f"the baffle ends {self.tank.baffle:.4g} m below the invert"
+        if self.layer == "sludge":
+            ends += f", the floor lies {self.tank.floor:.4g} m below it"
+        return f"{ends}; registry, from {self.tank.valid_from}; an indication, which establishes nothing"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """How much of a basin's design capacity sediment takes, by volume or by depth."""
+
+    basin: Basin
+    by: Literal["volume", "depth"]
+    unit: str = "%"
+    name: str = "capacity lost"
+
+    def apply(self, time_us: int, value: float) -> Derived:  # noqa: ARG002
+        if self.by == "volume":
+            return volume_lost_percent(self.basin.table, value, self.basin.design_volume)
+        return depth_lost_percent(value, self.basin.design_depth)
+
+    def source(self, time_us: int) -> str:  # noqa: ARG002
+        of = f"{self.basin.design_volume:.4g} m³" if self.by == "volume" else f"{self.basin.design_depth:.4g} m"
+        return f"{self.by} of {of} by the approved plan; registry, from {self.basin.valid_from}"
 
 
 @dataclass(frozen=True)
