@@ -3,6 +3,10 @@
 Three things make flow in dry weather suspect: a pulse above the flow of the day before, a level above what the week
 before fell to, and a day with the rhythm of sewage. Melt water, what was approved and lawns watered by timers are set
 aside first. No judgement goes into another, so that a run begun `MEMORY_HOURS` earlier ends in the same ones.
+
+What it cannot see: a steady flow that was there from the beginning is base flow, whatever it is; without the air's
+temperature melt water cannot be told and is suspected; a wash at an hour of timers, day after day, passes for
+irrigation.
 """
 
 from __future__ import annotations
@@ -131,12 +135,10 @@ class Watch:
         signs = {name: ratio for name, ratio in ratios.items() if ratio >= 1}
         if noted.approved is not None:
             return {}, noted.approved
-        if melt and signs:
-            hour = noted.hour
-            unlike = {"pulse": self._not_melt(hour, base), "level": self._warm(hour.water, base), "rhythm": False}
-            signs = {name: ratio for name, ratio in signs.items() if unlike[name]}
-            if not signs:
+        if melt and signs:  # levels rise and days have a rhythm by melt water too
+            if "pulse" not in signs or not self._not_melt(noted.hour, base):
                 return {}, "melt"
+            signs = {"pulse": signs["pulse"]}
         if signs.keys() == {"pulse"} and self._past.timed():
             return {}, "irrigation"
         return signs, None
