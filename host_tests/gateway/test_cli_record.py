@@ -128,6 +128,7 @@ def test_the_allowance_of_a_sewer_test_is_the_codes_or_given(desk: Desk) -> None
         (("record", "septic", SITE, "--sludge", "49 in"), "does not fit a tank"),
         (("record", "septic", "basin-3", "--sludge", "4 in"), "basin-3 is a basin site; this is entered of septic"),
         (("record", "sediment", SITE, "--depth", "4 in"), "is a septic site"),
+        (("record", "sample", SITE, "--ph", "7"), "is a septic site; this is entered of outfall sites"),
         (("record", "withdraw", "9", "--reason", "x"), "no entry 9"),
         (("record", "pump-out", SITE, "--replaces", "9"), "no entry 9"),
     ],

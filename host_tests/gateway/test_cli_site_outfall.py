@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from headwall.errors import InputError
+from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.rules.episode_notices import sync
 from headwall.rules.facts import SuspectedDischarge
@@ -60,3 +62,78 @@ def test_a_suspicion_is_shown_as_none_but_that(desk: Desk) -> None:
     body = json.loads(desk.run("site", "show", "outfall-7", "--at", "2026-06-10 08:00", "--json"))
     assert body["outfall"]["suspected"][0]["likeness"] == "wash_water"
     assert body["outfall"]["last_day"]["low_m3"] == pytest.approx(0.0044126 * 86_400, rel=1e-3)
+
+
+_TAKEN = ("record", "sample", "outfall-7", "--at", "2026-06-10 07:30", "--by", "Ruth Adler")
+_SHOW = ("site", "show", "outfall-7", "--at", "2026-06-10 08:00")
+
+
+def shown(desk: Desk) -> str:
+    return " ".join(desk.run(*_SHOW).split())
+
+
+def test_a_sample_is_entered_as_told_and_shown_with_a_proposal(desk: Desk) -> None:
+    assert "Newest sample" not in shown(desk)
+    told = desk.run(*_TAKEN, "--ammonia", "60", "--potassium", "< 2", "--detergents", "0.8", "--ph", "9")
+    assert told == (
+        "Entry 1: outfall-7, Jun 10 07:30 EDT, by Ruth Adler: "
+        "ammonia 60 mg/L, potassium <2 mg/L, detergents 0.8 mg/L, pH 9.\n"
+    )
+    (row,) = desk.rows(schema.entries)
+    assert row.body == {
+        "kind": "field_sample", "note": "", "ammonia": "60", "potassium": "<2", "fluoride": None,
+        "detergents": "0.8", "ph": "9", "conductivity": None, "turbidity": None,
+    }  # fmt: skip
+    assert [(each.kind, each.by) for each in desk.rows(schema.records)] == [("entry", "Ruth Adler")]
+    ledger = Ledger.open(desk.url)
+    with ledger.read() as conn:
+        assert log_book.verify(conn) is None
+    ledger.close()
+    said = shown(desk)
+    assert "sample 2026-06-10 07:30, by Ruth Adler: ammonia 60 mg/L" in said
+    assert "action levels reached: ammonia at least 50 mg/L, pH at least 9 (LaMotte StormWatch manual)" in said
+    assert "flow chart looks like sewage: detergents 0.8, more than 0.25; ammonia to potassium >30, more than 1" in said
+    assert "whose numbers were not confirmed against the book, proposes this; no finding, a person has to look" in said
+    body = json.loads(desk.run(*_SHOW, "--json"))["outfall"]["sample"]
+    assert (body["likeness"], body["by"], body["ammonia"]) == ("sewage", "Ruth Adler", "60")
+    assert [each["reached"] for each in body["action_levels"]] == [True, False, True, False]
+    assert (body["steps"][1]["value"], body["steps"][1]["value_limit"]) == (None, 30.0)
+
+
+@pytest.mark.parametrize(
+    ("results", "says"),
+    [
+        (("--detergents", "<0.5"), "flow chart not told: detergents <0.5 may be more than 0.25 or not"),
+        (("--ammonia", "1"), "none reached by ammonia (LaMotte StormWatch manual) flow chart not told"),
+        (("--ammonia", "1"), "detergents not tested"),
+        (("--ammonia", "<60"), "action levels cannot be told: ammonia at least 50 mg/L ("),
+        (("--detergents", "1", "--ammonia", "1", "--potassium", "0"), "no ratio of ammonia to potassium"),
+        (("--detergents", "<0.05", "--fluoride", "<0.1"), "ground water: detergents <0.05, not more than 0.25; f"),
+        (("--detergents", "0.1", "--fluoride", "0.7"), "looks like tap water"),
+    ],
+)  # fmt: skip
+def test_what_a_sample_does_not_tell_is_said(desk: Desk, results: tuple[str, ...], says: str) -> None:
+    desk.run(*_TAKEN, *results)
+    assert says in shown(desk)
+
+
+def test_the_newest_sample_that_stands_is_shown(desk: Desk) -> None:
+    desk.run(*_TAKEN, "--ph", "7")
+    desk.run("record", "sample", "outfall-7", "--at", "2026-06-09 07:30", "--by", "Ruth Adler", "--ph", "6")
+    assert "pH 7" in shown(desk)
+    desk.run("record", "withdraw", "1", "--reason", "wrong bottle", "--by", "Ruth Adler")
+    assert "pH 6" in shown(desk)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((*_TAKEN,), "needs one result or more"),
+        ((*_TAKEN, "--ammonia", "none"), "--ammonia: 'none' is no result"),
+        ((*_TAKEN, "--ph", "15"), "--ph: a pH of 15 cannot be"),
+    ],
+)
+def test_a_sample_that_cannot_be_entered_is_told(desk: Desk, arguments: tuple[str, ...], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        desk.run(*arguments)
+    assert desk.rows(schema.entries) == desk.rows(schema.records) == []

@@ -8,6 +8,7 @@ import pytest
 from headwall.errors import InputError
 from headwall.ledger.entries import (
     Body,
+    FieldSample,
     PumpOut,
     SedimentSurvey,
     SepticMeasurement,
@@ -54,6 +55,7 @@ def put(
         SepticMeasurement(scum_clearance="-0.5 in", sludge="12 in", liquid="-1 in"),
         SepticMeasurement(no_scum=True),
         SedimentSurvey(depth="0.3 m"),
+        FieldSample(ammonia="<0.05", potassium="4", ph="7.2", turbidity=">1000"),
         SewerTest(
             method="exfiltration",
             pipes=[SewerRun("8", "5280")],

@@ -16,6 +16,7 @@ from rich.table import Table
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
+from headwall.hydrology.field_sample import UNITS, result
 from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
 from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
 from headwall.law import localtime
@@ -41,6 +42,7 @@ def register(app: typer.Typer) -> None:
     record.command("pump-out")(pump_out)
     record.command("septic")(septic)
     record.command("sediment")(sediment)
+    record.command("sample")(sample)
     record.command("sewer-test")(sewer_test)
     record.command("withdraw")(withdraw)
     record.command("list")(list_entries)
@@ -141,6 +143,39 @@ def sediment(
     with opened(config) as at:
         place = _site(at, site, "basin")
         body = entries.checked(entries.SedimentSurvey, depth=_measure(depth, "m", "--depth", least=0), note=note)
+        _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
+
+
+def sample(
+    site: SiteArgument,
+    by: By,
+    when: When = None,
+    ammonia: Annotated[
+        str | None, typer.Option("--ammonia", help='as nitrogen (NH3-N), mg/L: "3.2"; "<0.05": none detected')
+    ] = None,
+    potassium: Annotated[str | None, typer.Option("--potassium", help="mg/L")] = None,
+    fluoride: Annotated[str | None, typer.Option("--fluoride", help="mg/L")] = None,
+    detergents: Annotated[str | None, typer.Option("--detergents", help="mg/L")] = None,
+    ph: Annotated[str | None, typer.Option("--ph", help="7.2")] = None,
+    conductivity: Annotated[str | None, typer.Option("--conductivity", help="µS/cm")] = None,
+    turbidity: Annotated[str | None, typer.Option("--turbidity", help="NTU")] = None,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Water of an outfall, taken and tested by hand: any of the results."""
+    told = (ammonia, potassium, fluoride, detergents, ph, conductivity, turbidity)
+    with opened(config) as at:
+        place, fields = _site(at, site, "outfall"), {}
+        for of, text in zip(UNITS, told, strict=True):
+            if text is None:
+                continue
+            try:
+                result(of, text)
+            except InputError as error:
+                raise InputError(f"--{of}: {error}") from None
+            fields[of] = "".join(text.split())
+        body = entries.checked(entries.FieldSample, **fields, note=note)
         _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
 
 
@@ -259,6 +294,16 @@ def _sediment_said(body: Any) -> str:
     return f"{body.depth} of sediment"
 
 
+def _sample_said(body: Any) -> str:
+    results = {of: getattr(body, of) for of in UNITS}
+    return ", ".join(f"{sample_name(of)} {text} {UNITS[of]}".strip() for of, text in results.items() if text)
+
+
+def sample_name(of: str) -> str:
+    """What a result is called."""
+    return "pH" if of == "ph" else of
+
+
 def _sewer_said(body: Any) -> str:
     verdict = "not exceeded: passed" if body.passed else "exceeded: not passed"
     return f"{body.method}, {body.leaked_gal} gal leaked, {body.allowed_gal} gal allowed, {verdict}"
@@ -269,6 +314,7 @@ _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.PumpOut: _pump_said,
     entries.SepticMeasurement: _septic_said,
     entries.SedimentSurvey: _sediment_said,
+    entries.FieldSample: _sample_said,
     entries.SewerTest: _sewer_said,
     entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
 }

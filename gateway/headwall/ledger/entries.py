@@ -22,6 +22,8 @@ from headwall.ledger import schema
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
 _Decimal = Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{1,12})?$")]
+#: a result of a test: a number, "<0.05" below what the test detects, ">10" beyond it
+_Result = Annotated[str, msgspec.Meta(pattern=r"^[<>]?\d{1,9}(\.\d{1,12})?$")]
 #: a number, below 0 where the thing may be, and a unit of headwall.units
 Measure = Annotated[str, msgspec.Meta(pattern=r"^-?\d{1,9}(\.\d{1,12})? [A-Za-z][A-Za-z0-9]{0,3}$")]
 
@@ -91,6 +93,28 @@ class SedimentSurvey(Body, frozen=True, kw_only=True, tag="sediment_survey"):
     depth: Measure
 
 
+class FieldSample(Body, frozen=True, kw_only=True, tag="field_sample"):
+    """Water of an outfall, taken and tested by hand: subject a site; any of it, but something.
+
+    Attributes:
+        ammonia: as nitrogen, mg/L; as are potassium, fluoride and detergents.
+        conductivity: µS/cm.
+        turbidity: NTU.
+    """
+
+    ammonia: _Result | None = None
+    potassium: _Result | None = None
+    fluoride: _Result | None = None
+    detergents: _Result | None = None
+    ph: _Result | None = None
+    conductivity: _Result | None = None
+    turbidity: _Result | None = None
+
+    def __post_init__(self) -> None:
+        if all(getattr(self, name) is None for name in self.__struct_fields__ if name != "note"):
+            raise ValueError("a sample needs one result or more")
+
+
 class SewerRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A run of pipe in a leakage test, main or house connection: inner diameter in inches, length in feet."""
 
@@ -124,7 +148,7 @@ class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
     reason: _Line
 
 
-AnyBody = SnowWater | PumpOut | SepticMeasurement | SedimentSurvey | SewerTest | Withdrawal
+AnyBody = SnowWater | PumpOut | SepticMeasurement | SedimentSurvey | FieldSample | SewerTest | Withdrawal
 B = TypeVar("B", bound=Body)
 
 
