@@ -132,3 +132,33 @@ def test_mails_tell_the_newest_calibration_before_the_storm_wherever_it_is_on_re
     storm_us = at("2026-06-30 12:00")
     assert Lookup(registry, {}, ledger, storm_us).last_calibration("board-a/rain.tips", storm_us) == shown
     ledger.close()
+
+
+def _every(desk: Desk, days: int) -> None:
+    path = desk.folder / "registry.toml"
+    path.write_text(
+        path.read_text("utf-8").replace('tip = "0.01 in"', f'tip = "0.01 in"\ncalibrate_every_days = {days}')
+    )
+
+
+def test_sensors_with_an_interval_are_told_when_due(desk: Desk) -> None:
+    assert "No sensor has calibrate_every_days" in desk.run("calibration", "due")
+    _every(desk, 3650)
+    assert "board-a/rain.tips: overdue since 2020-01-01; last never" in desk.run("calibration", "due")
+    desk.run("calibration", "add", write(desk, RECORD))
+    said = desk.run("calibration", "due")
+    assert "board-a/rain.tips: due 2036-06-07; last 2026-06-10, every 3650 days" in said
+    (found,) = json.loads(desk.run("calibration", "due", "--json"))
+    assert found["overdue"] is False
+
+
+def test_a_certificate_is_kept_with_the_log_book(desk: Desk) -> None:
+    paper = desk.folder / "certificate.pdf"
+    paper.write_bytes(b"%PDF-1.7\nburette B2\n")
+    desk.run("calibration", "add", write(desk, RECORD), "--certificate", str(paper))
+    assert "attachments as they were: 1" in desk.run("logbook", "verify")
+    rows = desk.rows(schema.records)
+    assert [row.kind for row in rows] == ["calibration", "attachment"]
+    assert "board-a/rain.tips" in rows[1].personal["about"]
+    with pytest.raises(InputError, match="nothing"):
+        desk.run("calibration", "add", write(desk, RECORD), "--certificate", str(desk.folder / "nothing.pdf"))

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
+import sqlalchemy as sa
 import typer
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, opened
 from headwall.derive.calibrated import line_of
+from headwall.derive.calibration_due import Due, calibration_due
 from headwall.errors import InputError
-from headwall.ledger import log_book
+from headwall.ledger import attachments, log_book
 from headwall.ledger.calibrations import (
     Calibration,
     Point,
@@ -30,11 +32,16 @@ def register(app: typer.Typer) -> None:
     calibration = typer.Typer(no_args_is_help=True, help="What was measured of sensors, and when.")
     calibration.command("add")(add)
     calibration.command("list")(list_calibrations)
+    calibration.command("due")(due)
     app.add_typer(calibration, name="calibration")
 
 
 def add(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="records of `headwall board calibrate`")],
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", help="of the reference (PDF, photo), kept with the log book"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
@@ -43,6 +50,7 @@ def add(
         records = [(file, record) for file in files for record in _read(file)]
         for file, record in records:
             _check(at, file, record)
+        kept = None if certificate is None else attachments.store(at.settings.ledger.attachments, certificate)
         now_us, new = at.clock.now_us(), []
         with at.ledger.begin() as conn:
             for _, record in records:
@@ -51,6 +59,8 @@ def add(
                     body = {"datastream": record.datastream, "kind": record.kind, "digest": digest}
                     log_book.append(conn, "calibration", record.by, {**body, "done_us": record.done_us}, now_us)
                     new.append(record)
+            if kept is not None and certificate is not None and new:
+                _attach(conn, at, certificate, kept, new, now_us)
     if as_json:
         print(json.dumps({"added": len(new), "known": len(records) - len(new)}))
         return
@@ -58,6 +68,41 @@ def add(
         print(f"{record.datastream}: {record.kind.replace('_', ' ')} of {record.at:%Y-%m-%d}, by {record.by}, added.")
     if len(new) < len(records):
         print(f"{len(records) - len(new)} in the ledger already.")
+
+
+def _attach(
+    conn: sa.Connection, at: Opened, file: Path, kept: attachments.Stored, records: list[Calibration], now_us: int
+) -> None:
+    """A row of the log book for the certificate, about the sensors that were calibrated by it."""
+    node = at.registry.require_node(records[0].datastream.partition("/")[0])
+    town = node.municipality or at.registry.municipalities[0].id
+    about = "certificate for the calibration of " + ", ".join(sorted({each.datastream for each in records}))
+    body = {"site": None, "municipality": town, "digest": kept.digest, "type": kept.type, "size": kept.size}
+    body |= {"of_us": records[0].done_us, "under": "", "counts_from_us": None}
+    personal = {"name": file.name, "about": about}
+    log_book.append(conn, attachments.KIND, records[0].by, body, now_us, personal)
+
+
+def due(
+    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Sensors that are to be calibrated at intervals (`calibrate_every_days` of the registry), soonest due first."""
+    with opened(config) as at:
+        now_us = at.clock.now_us()
+        with at.ledger.read() as conn:
+            found = calibration_due(conn, at.registry, now_us)
+        if as_json:
+            print(json.dumps([{**each._asdict(), "overdue": each.overdue(now_us)} for each in found]))
+        else:
+            print("\n".join(_due_line(each, at, now_us) for each in found) or "No sensor has calibrate_every_days.")
+
+
+def _due_line(each: Due, at: Opened, now_us: int) -> str:
+    last = "never, as far as is known" if each.last_us is None else minute(each.last_us, at.zone)[:10]
+    when = minute(each.due_us, at.zone)[:10]
+    said = f"overdue since {when}" if each.overdue(now_us) else f"due {when}"
+    return f"{each.datastream}: {said}; last {last}, every {each.every_days} days"
 
 
 def list_calibrations(

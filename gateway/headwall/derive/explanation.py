@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from headwall.derive.calibration_due import due_of
 from headwall.derive.derivation import Derivation, Segment, Value
 from headwall.derive.quality import judged
 from headwall.derive.samples import Sample, newest_at, samples_of
@@ -84,6 +85,9 @@ def explain(conn: sa.Connection, registry: Registry, name: str, at_us: int, with
     flag, why = _quality(conn, registry, segment.datastream, sample)
     layers = _layers(derivation, segment, sample, name)
     remarks = _remarks(derivation, segment.datastream, sample.time_us)
+    due = due_of(conn, registry, segment.datastream, sample.time_us)
+    if due is not None and due.overdue(sample.time_us):
+        remarks.append(f"its calibration was overdue: every {due.every_days} days")
     if segment.datastream.endswith(".tips"):
         remarks += _undercatch(conn, registry, segment.datastream, sample)
     return Explanation(

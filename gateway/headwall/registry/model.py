@@ -138,7 +138,8 @@ class Datastream(Dated):
     It stands where its node stands, by the same right, unless it has a place and a legal basis of its own, as a probe
     in a septic tank has whose board hangs on a pole. `null_limit` nulls in a row are a fault that is told. A gauge that
     is `heated` melts what falls; `most_tips` is what one reading of a logger's counter can show at most. Readings in
-    its times `off` are kept and not judged, and its silence then is no fault.
+    its times `off` are kept and not judged, and its silence then is no fault. It is to be calibrated
+    `calibrate_every_days` after the last time.
     """
 
     name: StreamName
@@ -149,6 +150,7 @@ class Datastream(Dated):
     legal_reference: Said | None = None
     null_limit: int = Field(default=5, gt=0, le=1000)
     calibrations: tuple[Calibration, ...] = ()
+    calibrate_every_days: int | None = Field(default=None, gt=0, le=3660)
     silent_after_min: int = Field(default=60, gt=0)
     off: tuple[OffTime, ...] = ()
     heated: bool = False

@@ -66,7 +66,7 @@ def calibrate(
         _say(record, target)
     if config is not None:
         with redirect_stdout(sys.stderr if as_json else sys.stdout):  # with --json there is one object alone
-            add([target], False, config)
+            add([target], as_json=False, config=config)
     if record["verdict"] == "fail":
         raise typer.Exit(1)
 
