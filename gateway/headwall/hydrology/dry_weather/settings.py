@@ -66,7 +66,7 @@ class Settings:
     base_hours: int = 24
     base_far_hours: int = 96
     base_least: int = 6
-    pulse_noises: float = 4.0
+    pulse_noises: float = 4.5
     pulse_share: float = 0.12
     level_hours: int = 6
     level_back_hours: int = 168
