@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "record": Command("record", "What a person measured or did at a place."),
     "quality": Command("quality", "What tests and persons say of readings."),
     "approval": Command("approval", "What is allowed or suspended at a place, and by whom."),
+    "case": Command("case", "Suspected conditions, what persons decide of them, and the clocks."),
     "logbook": Command("logbook", "The log book: looking, verifying, exporting, what is attached and kept."),
     "mail": Command("mail", "Mails that failed, and trying them again."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),

@@ -232,6 +232,44 @@ approvals = sa.Table(
     sa.Index("ix_approvals_municipality_site", "municipality", "site"),
 )
 
+#: a suspected condition that waits for a person; state, notice, from_us and until_us follow case_steps and the notice
+cases = sa.Table(
+    "cases",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("municipality", sa.String(32), nullable=False),
+    sa.Column("site", sa.String(64), nullable=False),
+    sa.Column("notice", sa.String(128), unique=True),  # key of the notice that it came from; null: a person opened it
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("historical", sa.Boolean, nullable=False),  # learned long after it ended
+    sa.Column("from_us", _Big, nullable=False),  # what was seen, from when to when
+    sa.Column("until_us", _Big, nullable=False),
+    _now(),
+    sa.Index("ix_cases_site", "site"),
+)
+
+#: what became of a case, never changed: who took which step, when it was done, and the clocks that it set
+case_steps = sa.Table(
+    "case_steps",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("case", _Big, nullable=False),
+    sa.Column("action", sa.String(16), nullable=False),
+    sa.Column("from_state", sa.String(16), nullable=False),  # empty: it was opened by this
+    sa.Column("to_state", sa.String(16), nullable=False),
+    sa.Column("by", sa.String(128), nullable=False),  # a person, or "headwall"
+    sa.Column("done_us", _Big, nullable=False),
+    sa.Column("means", sa.Text, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("outcome", sa.String(16), nullable=False),  # of a decision or an abatement, else empty
+    sa.Column("provision", sa.String(64), nullable=False),  # id in the profile, or empty
+    sa.Column("times", sa.JSON, nullable=False),  # instants that clocks start with, by name
+    sa.Column("clocks", sa.JSON, nullable=False),  # that are new or have moved; structs of ledger.cases
+    _now(),
+    sa.Index("ix_case_steps_case", "case"),
+)
+
 #: what a person measured of a sensor and when; body is a ledger.calibrations.Calibration. A dated layer: readings stay
 calibrations = sa.Table(
     "calibrations",

@@ -85,6 +85,41 @@ def upgrade() -> None:
     )
     op.create_index("ix_calibrations_node_stream_done_us", "calibrations", ["node", "stream", "done_us"], unique=False)
     op.create_table(
+        "case_steps",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("case", BIG, nullable=False),
+        sa.Column("action", sa.String(length=16), nullable=False),
+        sa.Column("from_state", sa.String(length=16), nullable=False),
+        sa.Column("to_state", sa.String(length=16), nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("done_us", BIG, nullable=False),
+        sa.Column("means", sa.Text(), nullable=False),
+        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("outcome", sa.String(length=16), nullable=False),
+        sa.Column("provision", sa.String(length=64), nullable=False),
+        sa.Column("times", sa.JSON(), nullable=False),
+        sa.Column("clocks", sa.JSON(), nullable=False),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_case_steps")),
+    )
+    op.create_index("ix_case_steps_case", "case_steps", ["case"], unique=False)
+    op.create_table(
+        "cases",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("municipality", sa.String(length=32), nullable=False),
+        sa.Column("site", sa.String(length=64), nullable=False),
+        sa.Column("notice", sa.String(length=128), nullable=True),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("historical", sa.Boolean(), nullable=False),
+        sa.Column("from_us", BIG, nullable=False),
+        sa.Column("until_us", BIG, nullable=False),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_cases")),
+        sa.UniqueConstraint("notice", name=op.f("uq_cases_notice")),
+    )
+    op.create_index("ix_cases_site", "cases", ["site"], unique=False)
+    op.create_table(
         "commands",
         sa.Column("id", BIG, nullable=False),
         sa.Column("name", sa.String(length=8), nullable=False),

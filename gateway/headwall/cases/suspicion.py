@@ -1,0 +1,70 @@
+"""What a sensor's suspicion does to cases: opens one, follows it while it grows, and says so when it is taken back."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from headwall.cases import steps
+from headwall.cases.states import WITHOUT_A_PERSON
+from headwall.ledger import cases, log_book
+
+KIND = "suspected_discharge"
+
+
+def follow(
+    conn: sa.Connection,
+    key: str,
+    *,
+    municipality: str,
+    site: str,
+    span: tuple[int, int],
+    stands: bool,
+    historical: bool,
+    now_us: int,
+) -> None:
+    """A notice was opened, has changed, or was taken back: one case an episode, also where it gets another notice.
+
+    Args:
+        key: of the notice.
+        span: of the episode.
+        historical: it was learned long after it ended.
+    """
+    case = cases.of_notice(conn, key)
+    if not stands:
+        if case is not None:
+            _take_back(conn, case, now_us)
+        return
+    case = case or cases.without_notice(conn, KIND, site, *span)
+    if case is None:
+        steps.opened(
+            conn,
+            kind=KIND,
+            municipality=municipality,
+            site=site,
+            notice=key,
+            historical=historical,
+            span=span,
+            by=log_book.HEADWALL,
+            note="",
+            now_us=now_us,
+        )
+        return
+    cases.update(conn, case.id, notice=key, from_us=span[0], until_us=span[1])
+    if case.state == "taken_back":
+        steps.by_gateway(conn, case, "find_again", note="the readings show it again", now_us=now_us)
+    elif case.notice is None or is_taken_back(case):
+        steps.by_gateway(conn, case, "say_found_again", note="the readings show it", now_us=now_us)
+
+
+def is_taken_back(case: cases.Case) -> bool:
+    """Whether the readings, as they are known now, show what the case came from no more."""
+    said = [step.action for step in case.steps if step.by == log_book.HEADWALL]
+    return bool(said) and said[-1] in ("take_back", "say_taken_back")
+
+
+def _take_back(conn: sa.Connection, case: cases.Case, now_us: int) -> None:
+    """A case that a person has touched stays as it is: what it says further is a person's judgement."""
+    looked_at = case.state not in WITHOUT_A_PERSON or any(step.by != log_book.HEADWALL for step in case.steps)
+    action = "say_taken_back" if looked_at else "take_back"
+    note = "readings or approvals that came later explain it"
+    steps.by_gateway(conn, case, action, note=note, now_us=now_us)

@@ -1,0 +1,138 @@
+"""Cases in the ledger: what waits for a person, and every step that was taken. Which step may follow which is not known
+here: `headwall.cases` holds that, and is the one writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.errors import UnknownThingError
+from headwall.ledger import schema
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """When something is due under a clause, by both of its readings.
+
+    Attributes:
+        name: of the clause's deadline.
+        taken_us: the reading that counts.
+    """
+
+    provision: str
+    name: str
+    strict_us: int | None
+    lenient_us: int | None
+    taken_us: int | None
+
+
+@dataclass(frozen=True)
+class CaseStep:
+    """One step of a case.
+
+    Attributes:
+        done_us: when it was done, which may be before it was entered at `at_us`.
+        times: instants that clocks start with, by name.
+        clocks: those that are new with this step, or have moved.
+    """
+
+    id: int
+    case: int
+    action: str
+    from_state: str
+    to_state: str
+    by: str
+    done_us: int
+    means: str
+    note: str
+    outcome: str
+    provision: str
+    times: dict[str, int]
+    clocks: list[Clock]
+    at_us: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case as it stands, with its steps in order."""
+
+    id: int
+    kind: str
+    municipality: str
+    site: str
+    notice: str | None
+    state: str
+    historical: bool
+    from_us: int
+    until_us: int
+    at_us: int
+    steps: list[CaseStep]
+
+
+def case(conn: sa.Connection, number: int, *, lock: bool = False) -> Case:
+    """The case of that number.
+
+    Args:
+        lock: nobody else may write to it until the transaction ends.
+
+    Raises:
+        UnknownThingError: there is none.
+    """
+    query = sa.select(schema.cases).where(schema.cases.c.id == number)
+    found = next(_read(conn, query.with_for_update() if lock else query), None)
+    if found is None:
+        raise UnknownThingError(f"there is no case {number}; `headwall case list` shows them")
+    return found
+
+
+def of_notice(conn: sa.Connection, key: str) -> Case | None:
+    """The case that came from a notice."""
+    return next(_read(conn, sa.select(schema.cases).where(schema.cases.c.notice == key)), None)
+
+
+def without_notice(conn: sa.Connection, kind: str, site: str, from_us: int, until_us: int) -> Case | None:
+    """The oldest case at a site whose time overlaps another and whose notice, if it had one, stands no more."""
+    c, n = schema.cases.c, schema.notices.c
+    stands = sa.exists().where(n.key == c.notice, n.closed_us.is_(None))
+    query = sa.select(schema.cases).where(c.kind == kind, c.site == site, c.from_us <= until_us, c.until_us >= from_us)
+    return next(_read(conn, query.where(~stands).order_by(c.id)), None)
+
+
+def listed(conn: sa.Connection) -> list[Case]:
+    """Every case, oldest first."""
+    return list(_read(conn, sa.select(schema.cases).order_by(schema.cases.c.id)))
+
+
+def add(conn: sa.Connection, **columns: Any) -> int:
+    """A row of `cases`; returns its number."""
+    number: int = conn.execute(schema.cases.insert().values(**columns).returning(schema.cases.c.id)).scalar_one()
+    return number
+
+
+def update(conn: sa.Connection, number: int, **columns: Any) -> None:
+    """What follows from a step, or from the notice, in the row of the case."""
+    conn.execute(schema.cases.update().where(schema.cases.c.id == number).values(**columns))
+
+
+def add_step(conn: sa.Connection, *, clocks: list[Clock], **columns: Any) -> int:
+    """A row of `case_steps`; returns its number."""
+    table = schema.case_steps
+    values = {**columns, "clocks": msgspec.to_builtins(clocks)}
+    number: int = conn.execute(table.insert().values(**values).returning(table.c.id)).scalar_one()
+    return number
+
+
+def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Case]:
+    for row in conn.execute(query).all():
+        yield Case(**row._mapping, steps=_steps(conn, row.id))
+
+
+def _steps(conn: sa.Connection, number: int) -> list[CaseStep]:
+    table = schema.case_steps
+    rows = conn.execute(sa.select(table).where(table.c.case == number).order_by(table.c.id))
+    return [
+        CaseStep(**{**row._mapping, "clocks": msgspec.convert(row._mapping["clocks"], list[Clock])}) for row in rows
+    ]
