@@ -194,7 +194,7 @@ def test_an_outfall_has_a_gauge_whose_storms_ask_no_report_of_it(tmp_path: Path)
     registry = _load(tmp_path, text)
     site = registry.sites[0].id
     assert [gauge.datastream for gauge in registry.gauges_of_site(site, at("2026-06-10 12:00"))]
-    assert not any(registry.sites_ever_of_gauge(name) for name in registry.datastream_ids())
+    assert not any(registry.sites_of_gauge(name, at("2026-06-10 12:00")) for name in registry.datastream_ids())
 
 
 def test_roles_gauges_and_people_count_as_they_were_in_force(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from headwall.ledger.append import append_readings
 from headwall.ledger.approvals import Discharge, add_approval
 from headwall.ledger.calibrations import add_calibration, parse_calibrations
 from headwall.registry import Registry, load_registry
+from headwall.rules import episode_notices
 from headwall.rules.facts import SuspectedDischarge
 from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
 
@@ -133,6 +134,63 @@ def test_quiet_flow_and_a_storm_with_its_tail_are_told_to_nobody(outfall: Outfal
 def test_silence_of_the_gauge_is_no_dryness(outfall: Outfall) -> None:
     outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips"])
     assert outfall.suspected() == []
+
+
+def test_a_gauge_that_has_fallen_silent_lets_nothing_be_dry(outfall: Outfall) -> None:
+    silent_us = _PULSE[0] - 3 * _DAY
+    outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips" or each[2] < silent_us])
+    assert outfall.suspected() == []
+
+
+def test_before_its_gauge_has_ever_spoken_nothing_is_dry(outfall: Outfall) -> None:
+    first_us = _PULSE[0] - 20 * HOUR
+    outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips" or each[2] > first_us])
+    assert outfall.suspected() == []
+
+
+@pytest.mark.parametrize("patience_min", [60, 1440])
+def test_a_gauge_that_speaks_again_leaves_what_it_would_have_left_on_time(tmp_path: Path, patience_min: int) -> None:
+    """Judged while it was silent, and again when it spoke: then its silence was a gap, or within its patience none."""
+    make_registry(tmp_path)
+    path = tmp_path / "registry.toml"
+    patient_tip = f'silent_after_min = {patience_min}\ntip = "'
+    path.write_text(path.read_text("utf-8").replace('tip = "', patient_tip) + _OUTFALL, "utf-8")
+    patient = load_registry(path)
+    silent = (_PULSE[0] - HOUR, _PULSE[1] + 3 * HOUR)
+    readings = [each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips" or not silent[0] < each[2] < silent[1]]
+    ends = []
+    alone = next(n for n, each in enumerate(readings) if each[2] > silent[0])
+    for every in (50_000, 25):
+        outfall = Outfall(patient)
+        outfall.put(readings[:alone])
+        outfall.put(readings[alone : alone + 250], every)
+        outfall.put(readings[alone + 250 :])
+        (notice,) = outfall.house.notices("suspected_discharge")
+        ends.append((outfall.suspected(), notice.body["confidence"], notice.body["evidence"]))
+        outfall.house.close()
+    assert ends[0] == ends[1]
+    assert (ends[0][2]["rain_unknown_hours"] == 0) == (patience_min == 1440)
+
+
+def test_hours_whose_judging_failed_are_judged_when_it_works_again(
+    outfall: Outfall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("broken")
+
+    readings = _quiet(10, [_PULSE])
+    before = next(n for n, each in enumerate(readings) if each[2] > _PULSE[0] - HOUR)
+    after = next(n for n, each in enumerate(readings) if each[2] > _PULSE[1] + HOUR + MINUTE)
+    outfall.put(readings[:before])
+    with monkeypatch.context() as patched:
+        patched.setattr(episode_notices, "sync", broken)
+        outfall.put(readings[before:after])
+    assert outfall.suspected() == []
+    assert "dry-weather flow" in (outfall.house.engine.healthy() or "")
+    outfall.house.clock.now += 2 * MINUTE
+    outfall.house.judge()
+    assert [(start_us, end_us) for start_us, end_us, _ in outfall.suspected()] == [_PULSE[:2]]
+    assert outfall.house.engine.healthy() is None
 
 
 def test_late_and_shuffled_readings_end_where_those_on_time_do(registry: Registry) -> None:

@@ -82,6 +82,11 @@ def day_of(instant_us: int, where: tzinfo) -> date:
     return to_local(instant_us, where).date()
 
 
+def hour_of(instant_us: int, where: tzinfo) -> int:
+    """The local hour of the day of an instant, 0 to 23."""
+    return to_local(instant_us, where).hour
+
+
 def midnight_us(day: date, where: tzinfo) -> int:
     """The first instant of a local day (00:00, or where the clocks skip that, the instant they jump)."""
     return to_us(datetime(day.year, day.month, day.day, tzinfo=where))

@@ -110,8 +110,9 @@ class Lookup:
         if not self.registry.datastream_spans(duty.datastream):
             return None
         with self.ledger.read() as conn:
+            silent_after_us = self.registry.silent_after_us
             gauges = [
-                Gauge(each, gauge_layers(conn, self.registry, each.datastream), _silent_after_us(self.registry, each))
+                Gauge(each, gauge_layers(conn, self.registry, each.datastream), silent_after_us(each.datastream))
                 for each in members
             ]
             heard = hear(conn, gauges, storm.start_us, storm.end_us, FOREVER_US, _BESIDE_US)
@@ -163,7 +164,3 @@ class Lookup:
         with self.ledger.read() as conn:
             found = conn.execute(query).first()
         return (found.state, found.closed_by or "", found.closed_us) if found else None
-
-
-def _silent_after_us(registry: Registry, gauge: Member) -> int:
-    return max(span.entry.silent_after_min for span in registry.datastream_spans(gauge.datastream)) * 60_000_000

@@ -184,6 +184,10 @@ class Registry:
             )
         return self._measures[site]
 
+    def silent_after_us(self, identifier: str) -> int:
+        """How long a datastream may say nothing, by the most patient of its set-ups. ValueError where it has none."""
+        return max(span.entry.silent_after_min for span in self.datastream_spans(identifier)) * 60_000_000
+
     def off_times(self, identifier: str) -> list[Span[OffTime]]:
         """When a datastream is known not to measure, in the order of the file."""
         node = self._node.get(identifier.partition("/")[0])
@@ -197,11 +201,6 @@ class Registry:
     def places_of_gauge(self, datastream: str, at_us: int) -> list[Site]:
         """Sites of every kind that have the gauge at the instant."""
         return [site for site, span in self._gauge_places.get(datastream, ()) if span.holds(at_us)]
-
-    def sites_ever_of_gauge(self, datastream: str) -> list[Site]:
-        """Construction sites that had the gauge at some time, each once."""
-        found = {site.id: site for site, _ in self._gauge_sites.get(datastream, ())}
-        return list(found.values())
 
     def gauge_spans(self, site: str) -> list[Span[SiteGauge]]:
         """Every gauge that a site has at some time, with its period, in the order of the file."""

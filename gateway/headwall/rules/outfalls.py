@@ -3,14 +3,14 @@
 An hour is judged once the outfall has spoken after its end. The judgement of an hour depends on the hours of
 `dry_weather.MEMORY_US` before it alone, so what comes late, or a layer that has changed, makes the hours from there on
 be judged again from the ledger, with the result that on-time data would have had. What is suspected stands as a
-notice, which keeps its key as long as the episode overlaps the one it was opened for; it is mailed once.
+notice, which keeps its key as long as the episode overlaps the one it was opened for; it is mailed once, and makes a
+case that waits for a person.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
 from functools import partial
 from typing import Final
 
@@ -18,6 +18,7 @@ import msgspec
 import sqlalchemy as sa
 import structlog
 
+from headwall.cases import suspicion
 from headwall.derive.derivation import Derivation, quantities_of
 from headwall.derive.samples import newest_time
 from headwall.hydrology.dry_weather import (
@@ -41,9 +42,9 @@ from headwall.rules import episode_notices
 from headwall.rules.approvals import allowed_spans
 from headwall.rules.base import Step
 from headwall.rules.facts import SuspectedDischarge
-from headwall.rules.gauge_set import sets_of_site
 from headwall.rules.layers import FOREVER_US, Stretch
-from headwall.rules.rain_heard import Gauge, hear
+from headwall.rules.rain import neighbour_us
+from headwall.rules.site_rain import QUANTA_PER_MM, rain_of_site
 from headwall.rules.tell import tell, to_be_told, withdraw
 
 log = structlog.get_logger("rules")
@@ -57,8 +58,6 @@ _APART_US: Final = Settings().apart_hours * HOUR_US
 _APPROVALS: Final = "rules.approvals"
 #: approvals that let somebody discharge for a time; a standing permit or exemption explains no change of flow by itself
 _FOR_A_TIME: Final = ("discharge", "dye_test")
-#: rain as whole numbers of a ten-thousandth of a millimetre, in which every make of tip is one
-_QUANTA_PER_MM: Final = 10_000
 
 
 @dataclass
@@ -105,6 +104,7 @@ class OutfallRule:
         self._lines: dict[str, _Line] = {}
         self._approvals: int | None = None
         self._sites = {site.id: site for site in registry.sites if self._has_flow(site)}
+        self._gauges = {gauge.datastream for site in self._sites.values() for gauge in site.gauges}
         self._sites_of: dict[str, list[str]] = {}
         for site in self._sites.values():
             for datastream in {*(s.datastream for s in site.sensors), *(g.datastream for g in site.gauges)}:
@@ -122,15 +122,23 @@ class OutfallRule:
 
     def judge(self, step: Step) -> None:
         touched: dict[str, int] = {}
-        for datastream, start_us in _starts(step):
+        for datastream, first_us in _starts(step):
+            start_us = _after_last_rain(step, datastream, first_us) if datastream in self._gauges else first_us
             for site in self._sites_of.get(datastream, ()):
                 touched[site] = min(start_us, touched.get(site, start_us))
         for site, start_us in self._newly_allowed(step):
             touched[site] = min(start_us, touched.get(site, start_us))
             self._lines.pop(site, None)
         for site, start_us in touched.items():
-            with step.guarded(f"{site}, dry-weather flow", Stretch("", start_us, step.now_us)):
-                self._judge_site(step, self._sites[site], start_us)
+            self._guarded(step, self._sites[site], start_us)
+
+    def _guarded(self, step: Step, site: Site, start_us: int) -> None:
+        """What has failed is tried again from the same instant on, with hours read anew."""
+        subject = f"{site.id}, dry-weather flow"
+        with step.guarded(subject, Stretch(site.sensors[0].datastream, start_us, step.now_us)):
+            self._judge_site(step, site, start_us)
+        if subject in step.failures:
+            self._lines.pop(site.id, None)
 
     def _newly_allowed(self, step: Step) -> list[tuple[str, int]]:
         """Outfalls for which an approval was entered, changed or ended since the last step, and from when on."""
@@ -182,7 +190,7 @@ class OutfallRule:
         zone = self._registry.zone(site.municipality)
         allowed = allowed_spans(step.conn, self._registry, site.id, 0, FOREVER_US)
         approved = [Approved(each.kind, each.start_us, each.end_us) for each in allowed if each.kind in _FOR_A_TIME]
-        return Watch(hour_of=partial(_hour_of, zone=zone), quanta_per_mm=_QUANTA_PER_MM, approvals=approved)
+        return Watch(hour_of=partial(localtime.hour_of, where=zone), quanta_per_mm=QUANTA_PER_MM, approvals=approved)
 
     def _flow_streams(self, site: Site, at_us: int) -> list[str]:
         """Datastreams out of which the flow of a site is computed."""
@@ -223,7 +231,8 @@ class OutfallRule:
             ]
 
         flow = [(each.time_us, each.derived) for each in derivation.series(f"{site.id}/flow", before_us, end_us)]
-        rain, gaps = self._rain(step, site, before_us, end_us)
+        layers_of = partial(step.layers.of, step.conn)
+        rain = rain_of_site(step.conn, self._registry, layers_of, site, before_us, end_us, step.through)
         hours = summarise(
             (before_us, end_us),
             flow=flow,
@@ -232,35 +241,10 @@ class OutfallRule:
             turbidity_ntu=values("turbidity"),
             tailwater_m=values("second_stage"),
             air_c=values("air_temperature"),
-            rain=rain,
-            rain_gaps=gaps,
+            rain=rain.rain,
+            rain_gaps=rain.gaps,
         )
         return hours[1:]
-
-    def _rain(
-        self, step: Step, site: Site, start_us: int, end_us: int
-    ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Rain of the site's first set of gauges, and where none of them spoke; without a gauge all of it is a gap."""
-        sets = sets_of_site(self._registry, site)
-        if not sets:
-            return [], [(start_us, end_us)]
-        gauges = [
-            Gauge(member, step.layers.of(step.conn, member.datastream), self._silent_us(member.datastream))
-            for member in sets[0].members
-        ]
-        heard = hear(step.conn, gauges, start_us, end_us, step.through, 0)
-        rain = [
-            (fall.time_us, round(fall.unit.mm * max(fall.tips, 1) * _QUANTA_PER_MM))
-            for fall in heard.falls
-            if start_us <= fall.time_us < end_us
-        ]
-        gaps = [(gap.start_us, end_us if gap.end_us is None else gap.end_us) for gap in heard.gaps]
-        if heard.heard_us is None:
-            return rain, [(start_us, end_us)]
-        return rain, gaps
-
-    def _silent_us(self, datastream: str) -> int:
-        return max(s.entry.silent_after_min for s in self._registry.datastream_spans(datastream)) * 60_000_000
 
     # --- what is suspected ---
 
@@ -280,7 +264,18 @@ class OutfallRule:
 
     def _tell(self, step: Step, key: str, fact: SuspectedDischarge, *, stands: bool) -> None:
         withdraw(step.conn, key)
-        if stands and step.now_us - fact.end_us <= self._historical_after_us:
+        historical = step.now_us - fact.end_us > self._historical_after_us
+        suspicion.follow(
+            step.conn,
+            key,
+            municipality=fact.municipality,
+            site=fact.site,
+            span=fact.span,
+            stands=stands,
+            historical=historical,
+            now_us=step.now_us,
+        )
+        if stands and not historical:
             told = to_be_told(step.conn, self._registry, fact.datastream, fact.municipality, step.now_us)
             tell(step.conn, key, fact, told, "now", step.now_us)
 
@@ -290,7 +285,7 @@ class OutfallRule:
         evidence["suspected_h"] = episode.hours
         quanta = evidence.pop("rain", None)
         if quanta is not None:
-            evidence["rain_in_72_h_mm"] = float(quanta) / _QUANTA_PER_MM
+            evidence["rain_in_72_h_mm"] = float(quanta) / QUANTA_PER_MM
         standing = allowed_spans(step.conn, self._registry, site.id, episode.start_us, episode.end_us)
         if standing:
             evidence["allowed_here"] = "; ".join(sorted({f"{each.kind} {each.reference}" for each in standing}))
@@ -321,8 +316,10 @@ def _as_known(fact: SuspectedDischarge, known: Iterable[SuspectedDischarge]) -> 
     return fact
 
 
-def _hour_of(at_us: int, zone: tzinfo) -> int:
-    return int(localtime.iso(at_us, zone)[11:13])
+def _after_last_rain(step: Step, gauge: str, at_us: int) -> int:
+    """The valid reading of a gauge before an instant: the time from there on was a gap, or is one now."""
+    before_us = neighbour_us(step.conn, step.layers.of(step.conn, gauge), at_us, step.through, before=True)
+    return at_us if before_us is None else before_us
 
 
 def _starts(step: Step) -> Iterator[tuple[str, int]]:

@@ -1,0 +1,77 @@
+"""Rain at a site in a stretch of time, as an outfall is judged by it, and where nothing is known of it.
+
+A gauge's silence before its first and after its last reading is a gap here too: `hear` leaves it open, for the storms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import sqlalchemy as sa
+
+from headwall.hydrology.gauges import Span
+from headwall.registry import Registry
+from headwall.registry.model import Site
+from headwall.rules.gauge_set import sets_of_site
+from headwall.rules.layers import GaugeLayers
+from headwall.rules.rain import neighbour_us
+from headwall.rules.rain_heard import Gauge, hear
+
+#: rain in whole numbers of a ten-thousandth of a millimetre, in which every make of tip is one
+QUANTA_PER_MM: Final = 10_000
+
+
+class SiteRain(NamedTuple):
+    """Rain as (time, quanta), in order of time, and the stretches in which no gauge of the site has spoken."""
+
+    rain: list[tuple[int, int]]
+    gaps: list[Span]
+
+
+def rain_of_site(
+    conn: sa.Connection,
+    registry: Registry,
+    layers_of: Callable[[str], GaugeLayers],
+    site: Site,
+    start_us: int,
+    end_us: int,
+    through: int,
+) -> SiteRain:
+    """Rain with start_us <= time < end_us of the site's first set of gauges; without a gauge all of it is a gap.
+
+    Args:
+        layers_of: the layers of a gauge by its datastream.
+        through: the append position up to which the ledger is read.
+    """
+    sets = sets_of_site(registry, site)
+    if not sets:
+        return SiteRain([], [(start_us, end_us)])
+    gauges = [
+        Gauge(member, layers_of(member.datastream), registry.silent_after_us(member.datastream))
+        for member in sets[0].members
+    ]
+    heard = hear(conn, gauges, start_us, end_us, through, 0)
+    if heard.heard_us is None:
+        return SiteRain([], [(start_us, end_us)])
+    rain = [
+        (fall.time_us, round(fall.unit.mm * max(fall.tips, 1) * QUANTA_PER_MM))
+        for fall in heard.falls
+        if start_us <= fall.time_us < end_us
+    ]
+    gaps = [(gap.start_us, end_us if gap.end_us is None else gap.end_us) for gap in heard.gaps]
+    first_us = _first_us(conn, gauges, start_us, through)
+    if first_us is not None and first_us > start_us:
+        gaps.append((start_us, min(first_us, end_us)))
+    if heard.heard_us < end_us:
+        gaps.append((max(heard.heard_us, start_us), end_us))
+    return SiteRain(rain, gaps)
+
+
+def _first_us(conn: sa.Connection, gauges: list[Gauge], start_us: int, through: int) -> int | None:
+    """The first valid reading of all where none lies before the stretch; None where one does."""
+    before = (neighbour_us(conn, gauge.layers, start_us, through, before=True) for gauge in gauges)
+    if any(each is not None for each in before):
+        return None
+    after = (neighbour_us(conn, gauge.layers, start_us - 1, through, before=False) for gauge in gauges)
+    return min((each for each in after if each is not None), default=None)
