@@ -1,0 +1,89 @@
+"""An outfall in a village of rules_house, fed with quiet flow and with pulses on top of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from headwall.ledger import schema
+from headwall.ledger.append import append_readings
+from headwall.registry import Registry, load_registry
+
+from support.rules_house import HOUR, MINUTE, House, at, make_registry
+
+START = at("2026-06-01 04:00")  # midnight in New York
+DAY = 24 * HOUR
+STEP = 5 * MINUTE
+SITE = "outfall-7"
+#: (node, datastream, time, value)
+Reading = tuple[str, str, int, float]
+#: two hours in the morning of June 9 that look like flushing
+PULSE = (START + 8 * DAY + 10 * HOUR, START + 8 * DAY + 12 * HOUR, 0.012)
+_BASE = 0.002
+_OUTFALL = """
+[[nodes]]
+id = "node-7"
+mac = "240ac400001b"
+place = "outfall 7"
+legal_basis = "municipal_land"
+legal_reference = "map 12"
+installer = "installer"
+from = 2020-01-01
+datastreams = [
+  { name = "meter.flow", quantity = "flow", from = 2020-01-01 },
+  { name = "water.temperature", quantity = "temperature", from = 2020-01-01 },
+]
+[[sites]]
+id = "outfall-7"
+kind = "outfall"
+name = "Outfall 7"
+place = "below the bridge"
+municipality = "elmsford"
+status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
+gauges = [{ datastream = "board-a/rain.tips", distance_m = 50, from = 2020-01-01 }]
+sensors = [
+  { datastream = "node-7/meter.flow", of = "flow", from = 2020-01-01 },
+  { datastream = "node-7/water.temperature", of = "water_temperature", from = 2020-01-01 },
+]
+"""
+
+
+def outfall_registry(folder: Path, profile: str = "elmsford") -> Registry:
+    """The village with its outfall, under the code of a profile."""
+    make_registry(folder)
+    path = folder / "registry.toml"
+    text = (path.read_text("utf-8") + _OUTFALL).replace('"elmsford"', f'"{profile}"')
+    path.write_text(text, "utf-8")
+    return load_registry(path)
+
+
+class OutfallHouse(House):
+    """A house whose outfall is accepted."""
+
+    def __init__(self, registry: Registry, *, url: str = "sqlite://") -> None:
+        super().__init__(registry, START, url=url)
+        with self.ledger.begin() as conn:
+            conn.execute(schema.acceptances.insert().values(node="node-7", stream="meter.flow", by="Olive", at_us=0))
+
+    def feed(self, readings: Sequence[Reading], every: int = 2000) -> None:
+        """Readings in the order given, judged after each part; the clock stands at the newest."""
+        for first in range(0, len(readings), every):
+            part = readings[first : first + every]
+            rows = [self.reading(time_us, value, node=node, stream=name) for node, name, time_us, value in part]
+            with self.ledger.begin() as conn:
+                append_readings(self.ledger, conn, rows)
+            self.clock.now = max(self.clock.now, *(each[2] for each in part))
+            self.judge()
+
+
+def quiet(days: int, pulses: Sequence[tuple[int, int, float]] = (), start_us: int = START) -> list[Reading]:
+    """Base flow with some noise, reports of a gauge without rain, and pulses (start, end, m³/s)."""
+    chance, found = random.Random(1), list[Reading]()
+    for time_us in range(start_us, start_us + days * DAY, STEP):
+        more = sum(flow for begin, end, flow in pulses if begin <= time_us < end)
+        found.append(("node-7", "meter.flow", time_us, _BASE + more + chance.gauss(0, 0.00003)))
+        if time_us % (15 * MINUTE) == 0:
+            found.append(("board-a", "rain.tips", time_us + 1, 0))
+            found.append(("node-7", "water.temperature", time_us, 12.0 if not more else 11.0))
+    return found
