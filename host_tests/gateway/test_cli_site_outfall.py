@@ -48,6 +48,51 @@ def test_an_outfall_shows_its_day_and_says_that_nothing_is_no_dryness(desk: Desk
     assert "hours without readings or after rain are not judged" in " ".join(said.split())
 
 
+_GAUGE = """
+[[sites.gauges]]
+datastream = "gauge-7/rain.tips"
+distance_m = 20
+from = 2025-01-01
+[[nodes]]
+id = "gauge-7"
+mac = "240ac400001c"
+place = "by the bridge"
+legal_basis = "municipal_land"
+legal_reference = "map 12"
+installer = "sam"
+from = 2025-01-01
+datastreams = [{ name = "rain.tips", quantity = "tips", tip = "0.01 in", from = 2025-01-01 }]
+"""
+
+
+def test_dry_weather_is_shown_as_it_is_known(tmp_path: Path) -> None:
+    """Rain 18 days ago, then two tips on June 8; flow with a rhythm; all of local time."""
+    desk = Desk(tmp_path)
+    place(tmp_path, "stage.level down.turbidity", _REST + _GAUGE)
+    readings = Readings(desk.url)
+    hours = [_T - n * HOUR for n in range(18 * 24)]
+    rained = {_T - 47 * HOUR, _T - 46 * HOUR}
+    readings.put("rain.tips", *((each, 1 if each in rained else 0) for each in hours), node="gauge-7")
+    levels = [(each, 0.08 if (each // HOUR - 4) % 24 in (2, 3, 4) else 0.1) for each in hours[: 14 * 24 + 1]]
+    readings.put("stage.level", *levels)
+    readings.put("down.turbidity", *((each, 5.0 + n % 3) for n, each in enumerate(hours[1:100])), (_T, 26.0))
+    readings.ledger.close()
+    said = " ".join(desk.run(*_SHOW).split())
+    assert "dry for 1.9 days up to 2026-06-10 08:00, since the last rain" in said
+    assert "rain 0.02 in within the 72 hours before" in said
+    assert "base flow 100% of what flowed in 14 of 14 days; an index of what flows steadily" in said
+    assert "pattern of day from 2 to 5 0.61 of the mean flow, greatest from 0:00 on; 336 of 336 hours are known" in said
+    assert "turbidity over that of dry weather of 14 days: 20 NTU" in said
+    body = json.loads(desk.run(*_SHOW, "--json"))["outfall"]["dry_weather"]
+    assert (body["rain"]["depth_in"], body["rain"]["unknown_us"], body["dry_hours"]) == ("0.02", 0, 336)
+
+
+def test_without_a_gauge_nothing_is_known_to_be_dry(desk: Desk) -> None:
+    said = shown(desk)
+    assert "dry not known: no rain gauge of the site has spoken" in said
+    assert "pattern of day not known: 0 of 336 hours are known to be dry" in said
+
+
 def test_a_suspicion_is_shown_as_none_but_that(desk: Desk) -> None:
     fact = SuspectedDischarge(
         municipality="elmsford", site="outfall-7", datastream="node-7/stage.level", start_us=_T - 9 * HOUR,

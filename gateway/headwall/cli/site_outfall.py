@@ -7,6 +7,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from headwall.cli import site_dry_weather
 from headwall.cli.common import wrapped
 from headwall.cli.opened import Opened, minute
 from headwall.cli.record import as_data, said, sample_name
@@ -38,8 +39,11 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
     there = quantities_of(at.registry.measures(site.id))
     return {
         "last_day": _day(conn, at, site, at_us) if "flow" in there else None,
+        "dry_weather": site_dry_weather.gathered(conn, at, site, at_us, there),
         "turbidity_added": _turbidity(conn, at, site, at_us) if "upstream_turbidity" in there else None,
-        "suspected": [_suspected(each) for _, each in open_notices(conn, SuspectedDischarge, site.id)],
+        "suspected": [
+            _suspected(each) for _, each in open_notices(conn, SuspectedDischarge, site.id) if each.start_us <= at_us
+        ],
         "sample": _sample(conn, site, at_us),
     }
 
@@ -124,6 +128,7 @@ def lines(found: Found, at: Opened) -> Iterator[str]:
     if added is not None:
         yield row("turbidity added", f"{added['shown']}, {minute(added['time_us'], at.zone)}")
     yield "Dry weather"
+    yield from site_dry_weather.lines(found["dry_weather"], at)
     if not found["suspected"]:
         yield row("suspected", "nothing at present; hours without readings or after rain are not judged")
     for each in found["suspected"]:

@@ -23,10 +23,17 @@ QUANTA_PER_MM: Final = 10_000
 
 
 class SiteRain(NamedTuple):
-    """Rain as (time, quanta), in order of time, and the stretches in which no gauge of the site has spoken."""
+    """What the gauges of a site say of a stretch.
+
+    Attributes:
+        rain: (time, quanta), in order of time.
+        gaps: where none of them has spoken.
+        heard_us: the newest valid reading, which may lie behind the stretch; None without one.
+    """
 
     rain: list[tuple[int, int]]
     gaps: list[Span]
+    heard_us: int | None
 
 
 def rain_of_site(
@@ -46,14 +53,14 @@ def rain_of_site(
     """
     sets = sets_of_site(registry, site)
     if not sets:
-        return SiteRain([], [(start_us, end_us)])
+        return SiteRain([], [(start_us, end_us)], None)
     gauges = [
         Gauge(member, layers_of(member.datastream), registry.silent_after_us(member.datastream))
         for member in sets[0].members
     ]
     heard = hear(conn, gauges, start_us, end_us, through, 0)
     if heard.heard_us is None:
-        return SiteRain([], [(start_us, end_us)])
+        return SiteRain([], [(start_us, end_us)], None)
     rain = [
         (fall.time_us, round(fall.unit.mm * max(fall.tips, 1) * QUANTA_PER_MM))
         for fall in heard.falls
@@ -65,7 +72,7 @@ def rain_of_site(
         gaps.append((start_us, min(first_us, end_us)))
     if heard.heard_us < end_us:
         gaps.append((max(heard.heard_us, start_us), end_us))
-    return SiteRain(rain, gaps)
+    return SiteRain(rain, gaps, heard.heard_us)
 
 
 def _first_us(conn: sa.Connection, gauges: list[Gauge], start_us: int, through: int) -> int | None:
