@@ -59,19 +59,17 @@ BROKEN: Final = {"suspected_discharge": "illicit_discharge"}
 
 @dataclass(frozen=True)
 class Running:
-    """A clock as it stands, with the words of its clause.
+    """A clock as it stands, with its clause.
 
     Attributes:
-        rule: how the clause counts, in words; empty where a person has set the time.
+        rule: how the clause counts, in words.
+        takes: which reading counts.
         met_us: when what it waits for was done.
     """
 
     clock: Clock
-    citation: str
-    confidence: str
+    clause: Provision
     rule: str
-    owed_by: str
-    owed_to: str
     takes: str
     met_us: int | None
 
@@ -145,11 +143,8 @@ class Code:
             met = self._filed_by(clause)
         return Running(
             clock,
-            clause.citation,
-            clause.confidence_text,
+            clause,
             "as the notice sets it" if deadline is None else deadline.text,
-            clause.owed_by,
-            clause.owed_to,
             "later" if deadline is None else deadline.takes,
             times.get(met),
         )

@@ -257,14 +257,12 @@ def _write(
     body: dict[str, Any] = {"case": case.id, "municipality": case.municipality, "site": case.site}
     body |= {"state": to, "done_us": done_us, "means": means, "outcome": outcome, "provision": provision}
     body |= {f"{name}_us": instant for name, instant in told.items()}
-    body |= {"clocks": [_clock_body(each) for each in clocks]}
+    body["clocks"] = {
+        f"{each.provision} {each.name}": {"strict_us": each.strict_us, "lenient_us": each.lenient_us} for each in clocks
+    }
     log_book.append(
         conn, f"case_{action}", by, body, now_us, {"note": note} if note and by != log_book.HEADWALL else None
     )
-
-
-def _clock_body(clock: cases.Clock) -> str:
-    return f"{clock.provision} {clock.name} {clock.strict_us} {clock.lenient_us}"
 
 
 def _profile(registry: Registry, municipality: str) -> Profile:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
-from datetime import tzinfo
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import msgspec
-import sqlalchemy as sa
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from headwall.cases import steps, suspicion
-from headwall.cases.clocks import Running
-from headwall.cases.states import ENDED, STATES
+from headwall.cases.states import ENDED
+from headwall.cli import case_text
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
-from headwall.ledger import cases, schema
+from headwall.ledger import cases
 from headwall.ledger.cases import Case
-from headwall.rules.facts import SuspectedDischarge, from_body
 
 Number = Annotated[int, typer.Argument(metavar="CASE", min=1, help="see headwall case list")]
 By = Annotated[str, typer.Option("--by", help="name of who decides or did it")]
@@ -77,20 +74,22 @@ def list_cases(
         if site is not None:
             at.registry.require_site(site)
         with at.ledger.read() as conn:
-            found = [
-                each
-                for each in cases.listed(conn)
-                if (everything or each.state not in ENDED) and site in (None, each.site)
-            ]
+            found = cases.listed(conn, site=site, without=() if everything else ENDED)
         if as_json:
-            print(json.dumps([_data(at, each) for each in found], indent=2, ensure_ascii=False))
+            print(json.dumps([case_text.data(at, each) for each in found], indent=2, ensure_ascii=False))
             return
         if not found:
             print("No case is open. What no sensor sees is not excluded by that.")
             return
         table = Table("ID", "Site", "Seen", "State", "Next clock")
         for each in found:
-            table.add_row(str(each.id), each.site, minute(each.from_us, _zone(at, each)), _state(each), _next(at, each))
+            table.add_row(
+                str(each.id),
+                each.site,
+                minute(each.from_us, case_text.zone_of(at, each)),
+                case_text.state(each),
+                case_text.next_clock(at, each),
+            )
         Console(markup=False, highlight=False).print(table)
 
 
@@ -99,12 +98,12 @@ def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson 
     with opened(config) as at:
         with at.ledger.read() as conn:
             case = cases.case(conn, number)
-            fact = _fact(conn, case)
+            fact = case_text.fact_of(conn, case)
         if as_json:
             seen = None if fact is None else msgspec.to_builtins(fact)
-            print(json.dumps({**_data(at, case), "seen": seen}, indent=2, ensure_ascii=False))
+            print(json.dumps({**case_text.data(at, case), "seen": seen}, indent=2, ensure_ascii=False))
             return
-        _print(at, case, fact)
+        case_text.print_case(at, case, fact)
 
 
 def open_case(
@@ -118,7 +117,8 @@ def open_case(
     """Open a case for a suspected discharge that a person has seen."""
     with opened(config) as at:
         now_us, who = at.clock.now_us(), named(by)
-        seen_us = now_us if when is None else parse_time(when, at.zone, "--at")
+        zone = at.registry.zone(at.registry.require_site(site).municipality)
+        seen_us = now_us if when is None else parse_time(when, zone, "--at")
         with at.ledger.begin() as conn:
             case = steps.open_by_person(
                 conn, at.registry, site, kind=suspicion.KIND, by=who, seen_us=seen_us, note=reason, now_us=now_us
@@ -297,7 +297,7 @@ def _take(
     number: int,
     by: str,
     when: str | None,
-    config: Any,
+    config: Path,
     as_json: bool,
     *,
     note: str = "",
@@ -307,11 +307,11 @@ def _take(
 ) -> None:
     with opened(config) as at:
         now_us, who = at.clock.now_us(), named(by)
-        done_us = now_us if when is None else parse_time(when, at.zone, "--at")
+        with at.ledger.read() as conn:
+            zone = case_text.zone_of(at, cases.case(conn, number))
+        done_us = now_us if when is None else parse_time(when, zone, "--at")
         told = {
-            name: parse_time(text, at.zone, option)
-            for name, (text, option) in (times or {}).items()
-            if text is not None
+            name: parse_time(text, zone, option) for name, (text, option) in (times or {}).items() if text is not None
         }
         with at.ledger.begin() as conn:
             case = steps.take(
@@ -332,100 +332,11 @@ def _take(
 
 def _told(at: Opened, case: Case, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(_data(at, case), indent=2, ensure_ascii=False))
+        print(json.dumps(case_text.data(at, case), indent=2, ensure_ascii=False))
         return
     last = case.steps[-1]
-    print(f"Case {case.id} ({case.site}): {_state(case)}; {last.action.replace('_', ' ')} by {last.by}.")
+    print(f"Case {case.id} ({case.site}): {case_text.state(case)}; {case_text.in_words(last.action)} by {last.by}.")
     set_now = {(each.provision, each.name) for each in last.clocks}
-    for each in _running(at, case):
+    for each in case_text.running(at, case):
         if (each.clock.provision, each.clock.name) in set_now:
-            print(wrapped("  ", _clock_text(at, case, each)))
-
-
-def _print(at: Opened, case: Case, fact: SuspectedDischarge | None) -> None:
-    zone, code = _zone(at, case), steps.code_of(at.registry, case)
-    print(f"Case {case.id}: {case.kind.replace('_', ' ')} at {case.site}, {code.profile.municipality}")
-    print(wrapped("State      ", f"{STATES[case.state]}{', historical' if case.historical else ''}"))
-    print(wrapped("Seen       ", f"{minute(case.from_us, zone)} to {minute(case.until_us, zone)}"))
-    if fact is not None:
-        told = f"{fact.likeness.replace('_', ' ')}, confidence {fact.confidence}, by {fact.datastream}: a proposal"
-        print(wrapped("Looks like ", told))
-        for name, value in sorted(fact.evidence.items()):
-            print(wrapped("           ", f"{name.replace('_', ' ')} {value}"))
-    if suspicion.is_taken_back(case):
-        print(wrapped("Note       ", "readings or approvals that came later explain what was seen; a person decides"))
-    if code.broken is not None:
-        print(wrapped("Clause     ", f"{code.broken.citation} ({code.broken.confidence_text}): {code.broken.subject}"))
-    for kind in ("notice_of_violation", "appeal"):
-        clause = code.clause(kind)
-        if clause is not None:
-            print(wrapped("           ", f"{clause.citation} ({clause.confidence_text}): {clause.requirement}"))
-    print("Steps")
-    for step in case.steps:
-        parts = [f"{minute(step.done_us, zone)} {step.action.replace('_', ' ')} by {step.by}"]
-        parts += [step.outcome.replace("_", " ")] if step.outcome else []
-        parts += [each for each in (step.means, step.note) if each]
-        print(wrapped("  ", "; ".join(parts)))
-    running = _running(at, case)
-    print("Clocks" if running else "Clocks: none runs yet")
-    for each in running:
-        print(wrapped("  ", _clock_text(at, case, each)))
-    print(wrapped("", f"{code.profile.disclaimer} A person decides."))
-
-
-def _clock_text(at: Opened, case: Case, each: Running) -> str:
-    zone, clock = _zone(at, case), each.clock
-    strict, lenient = (
-        "not known yet" if instant is None else minute(instant, zone) for instant in (clock.strict_us, clock.lenient_us)
-    )
-    told = f"{clock.name.replace('_', ' ')}: {minute(clock.taken_us or 0, zone)}"
-    if strict != lenient:
-        told += f" (strict {strict}, lenient {lenient}; the {each.takes} counts)"
-    told += f"; {each.rule}; {each.citation} ({each.confidence})"
-    if each.met_us is not None:
-        late = each.met_us > (clock.taken_us or 0)
-        told += f"; done {minute(each.met_us, zone)}, {'after' if late else 'in'} its time"
-    return told
-
-
-def _running(at: Opened, case: Case) -> list[Running]:
-    return steps.code_of(at.registry, case).running(case)
-
-
-def _next(at: Opened, case: Case) -> str:
-    waiting = [each for each in _running(at, case) if each.met_us is None and case.state not in ENDED]
-    now_us, zone = at.clock.now_us(), _zone(at, case)
-    ahead = [each for each in waiting if (each.clock.taken_us or 0) >= now_us] or waiting[-1:]
-    return f"{ahead[0].clock.name.replace('_', ' ')} {minute(ahead[0].clock.taken_us or 0, zone)}" if ahead else ""
-
-
-def _state(case: Case) -> str:
-    state = case.state.replace("_", " ")
-    if case.state != "taken_back" and suspicion.is_taken_back(case):
-        state += ", suspicion taken back"
-    return state + (", historical" if case.historical else "")
-
-
-def _data(at: Opened, case: Case) -> dict[str, Any]:
-    clocks = [
-        {**msgspec.to_builtins(each.clock), **{k: v for k, v in dataclasses.asdict(each).items() if k != "clock"}}
-        for each in _running(at, case)
-    ]
-    body = {name: getattr(case, name) for name in _COLUMNS}
-    said = [msgspec.to_builtins(each) for each in case.steps]
-    return {**body, "suspicion_taken_back": suspicion.is_taken_back(case), "clocks": clocks, "steps": said}
-
-
-_COLUMNS = ("id", "kind", "municipality", "site", "notice", "state", "historical", "from_us", "until_us", "at_us")
-
-
-def _fact(conn: sa.Connection, case: Case) -> SuspectedDischarge | None:
-    """What the notice says of it."""
-    c = schema.notices.c
-    body = conn.execute(sa.select(c.body).where(c.key == case.notice)).scalar() if case.notice else None
-    found = None if body is None else from_body(body)
-    return found if isinstance(found, SuspectedDischarge) else None
-
-
-def _zone(at: Opened, case: Case) -> tzinfo:
-    return at.registry.zone(case.municipality)
+            print(wrapped("  - ", case_text.clock_text(at, case, each)))

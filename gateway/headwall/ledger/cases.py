@@ -3,7 +3,7 @@ here: `headwall.cases` holds that, and is the one writer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,9 +101,16 @@ def without_notice(conn: sa.Connection, kind: str, site: str, from_us: int, unti
     return next(_read(conn, query.where(~stands).order_by(c.id)), None)
 
 
-def listed(conn: sa.Connection) -> list[Case]:
-    """Every case, oldest first."""
-    return list(_read(conn, sa.select(schema.cases).order_by(schema.cases.c.id)))
+def listed(conn: sa.Connection, *, site: str | None = None, without: Collection[str] = ()) -> list[Case]:
+    """Cases, oldest first.
+
+    Args:
+        site: only those of this one.
+        without: states that are left out.
+    """
+    c = schema.cases.c
+    query = sa.select(schema.cases).where(c.state.not_in(without)).order_by(c.id)
+    return list(_read(conn, query if site is None else query.where(c.site == site)))
 
 
 def add(conn: sa.Connection, **columns: Any) -> int:

@@ -1,0 +1,135 @@
+"""A case as text and as data: what was seen, the steps, and the clocks under both readings."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from headwall.cases import steps, suspicion
+from headwall.cases.clocks import Running
+from headwall.cases.states import ENDED, MOVES, STATES
+from headwall.cli.common import wrapped
+from headwall.cli.opened import Opened, minute
+from headwall.law.provision import Provision
+from headwall.ledger import schema
+from headwall.ledger.cases import Case
+from headwall.notify.discharge_section import evidence_rows, likeness
+from headwall.rules import citations
+from headwall.rules.facts import SuspectedDischarge, from_body
+
+_COLUMNS = ("id", "kind", "municipality", "site", "notice", "state", "historical", "from_us", "until_us", "at_us")
+
+
+def print_case(at: Opened, case: Case, fact: SuspectedDischarge | None) -> None:
+    """All that an officer needs to decide on the next step."""
+    zone, code = zone_of(at, case), steps.code_of(at.registry, case)
+    print(f"Case {case.id}: {in_words(case.kind)} at {case.site}, {code.profile.municipality}")
+    print(wrapped("State      ", f"{STATES[case.state]}{', historical' if case.historical else ''}"))
+    print(wrapped("Seen       ", f"{minute(case.from_us, zone)} to {minute(case.until_us, zone)}"))
+    if fact is not None:
+        print(wrapped("Looks like ", f"{likeness(fact.likeness)}; confidence {fact.confidence:.0%}: a proposal"))
+        for seen in evidence_rows(fact.evidence):
+            print(wrapped("           ", f"{seen.label}: {'; '.join(seen.lines)}"))
+    if suspicion.is_taken_back(case):
+        print(wrapped("Note       ", "readings or approvals that came later explain what was seen; a person decides"))
+    for clause in (code.broken, code.clause("notice_of_violation"), code.clause("appeal")):
+        if clause is not None:
+            print(wrapped("Clause     ", f"{cited(at, case, clause)}: {clause.requirement}"))
+    may = ", ".join(name for name, move in MOVES.items() if move.by_person and case.state in move.after)
+    print(wrapped("May follow ", may))
+    print("Steps")
+    for step in case.steps:
+        parts = [f"{minute(step.done_us, zone)} {in_words(step.action)} by {step.by}"]
+        parts += [in_words(step.outcome)] if step.outcome else []
+        parts += [each for each in (step.means, step.note) if each]
+        print(wrapped("  - ", "; ".join(parts)))
+    found = running(at, case)
+    print("Clocks" if found else "Clocks: none runs yet")
+    for each in found:
+        print(wrapped("  - ", clock_text(at, case, each)))
+    print(wrapped("", f"{code.profile.disclaimer} A person decides."))
+
+
+def clock_text(at: Opened, case: Case, each: Running) -> str:
+    """One clock: both readings, which counts, under which clause, and when it was met."""
+    zone, clock = zone_of(at, case), each.clock
+    strict, lenient = (
+        "not known yet" if instant is None else minute(instant, zone) for instant in (clock.strict_us, clock.lenient_us)
+    )
+    told = f"{in_words(clock.name)}: {minute(clock.taken_us or 0, zone)}"
+    if strict != lenient:
+        told += f" (strict {strict}, lenient {lenient}; the {each.takes} counts)"
+    told += f"; {each.rule}; {cited(at, case, each.clause)}"
+    if each.met_us is not None:
+        late = each.met_us > (clock.taken_us or 0)
+        told += f"; done {minute(each.met_us, zone)}, {'after' if late else 'in'} its time"
+    return told
+
+
+def cited(at: Opened, case: Case, clause: Provision) -> str:
+    """The section, and how sure its number is."""
+    profile = steps.code_of(at.registry, case).profile
+    with at.ledger.read() as conn:
+        sure = citations.with_confirmation(conn, profile, clause, zone_of(at, case))
+    return f"{sure.citation} ({sure.confidence_text})"
+
+
+def running(at: Opened, case: Case) -> list[Running]:
+    """The clocks of a case, soonest first."""
+    return steps.code_of(at.registry, case).running(case)
+
+
+def next_clock(at: Opened, case: Case) -> str:
+    """The clock that runs out next, or the last that has; empty: none runs."""
+    waiting = [each for each in running(at, case) if each.met_us is None and case.state not in ENDED]
+    now_us, zone = at.clock.now_us(), zone_of(at, case)
+    ahead = [each for each in waiting if (each.clock.taken_us or 0) >= now_us]
+    shown = (ahead or waiting[-1:])[:1]
+    passed = "" if ahead else " (passed)"
+    return "".join(f"{in_words(each.clock.name)} {minute(each.clock.taken_us or 0, zone)}{passed}" for each in shown)
+
+
+def in_words(name: str) -> str:
+    """A name of the program's as people write it."""
+    return name.replace("_", " ")
+
+
+def state(case: Case) -> str:
+    """Its state for lists."""
+    told = in_words(case.state)
+    if case.state != "taken_back" and suspicion.is_taken_back(case):
+        told += ", suspicion taken back"
+    return told + (", historical" if case.historical else "")
+
+
+def data(at: Opened, case: Case) -> dict[str, Any]:
+    """A case for scripts."""
+    clocks = [
+        {
+            **msgspec.to_builtins(each.clock),
+            "section": cited(at, case, each.clause),
+            "rule": each.rule,
+            "takes": each.takes,
+            "met_us": each.met_us,
+        }
+        for each in running(at, case)
+    ]
+    body = {name: getattr(case, name) for name in _COLUMNS}
+    said = [msgspec.to_builtins(each) for each in case.steps]
+    return {**body, "suspicion_taken_back": suspicion.is_taken_back(case), "clocks": clocks, "steps": said}
+
+
+def fact_of(conn: sa.Connection, case: Case) -> SuspectedDischarge | None:
+    """What the notice says of it."""
+    c = schema.notices.c
+    body = conn.execute(sa.select(c.body).where(c.key == case.notice)).scalar() if case.notice else None
+    found = None if body is None else from_body(body)
+    return found if isinstance(found, SuspectedDischarge) else None
+
+
+def zone_of(at: Opened, case: Case) -> tzinfo:
+    """Times of a case are its municipality's."""
+    return at.registry.zone(case.municipality)
