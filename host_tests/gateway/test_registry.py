@@ -218,12 +218,8 @@ def test_roles_gauges_and_people_count_as_they_were_in_force(tmp_path: Path) -> 
     assert registry.people_at("sawmill-north", "developer", at("2026-02-01 12:00")) == []
 
 
-def test_nodes_are_found_by_mac_and_datastreams_only_while_in_force() -> None:
+def test_datastreams_are_found_only_while_in_force() -> None:
     registry = load_registry(_DEMO)
-    node = registry.node_by_mac("240ac400000d")
-    assert node is not None
-    assert node.id == "board-d"
-    assert registry.node_by_mac("000000000000") is None
     assert registry.datastream("board-a/rain.tips", at("2026-03-10 03:59")) is None
     assert registry.datastream("board-a/rain.tips", at("2026-03-10 04:00")) is not None
     installer = registry.installer_of("board-a")

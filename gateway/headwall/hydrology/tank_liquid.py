@@ -52,10 +52,6 @@ class Sinking(NamedTuple):
     end_us: int
     drop_m: float
 
-    @property
-    def m_day(self) -> float:
-        return self.drop_m * 24 * _HOUR_US / (self.end_us - self.start_us)
-
 
 def above_invert(levels: Levels, *, tolerance_m: float, dwell_us: int, gap_us: int = GAP_US) -> list[Above]:
     """Stretches above the invert, in order. A dwell of 0 is the instant mode: one level suffices.

@@ -18,6 +18,7 @@ from headwall.ledger import schema
 #: QARTOD flags that a person may set, by their names
 EDIT_FLAGS: Final = {"pass": 1, "suspect": 3, "fail": 4}
 _TEXT_CHARS: Final = 2000
+_FOREVER_US: Final = 2**62
 
 
 class QualityEdit(msgspec.Struct, frozen=True):
@@ -77,7 +78,7 @@ def edits_of(
     stream: str | None = None,
     *,
     start_us: int = 0,
-    end_us: int = 2**63 - 1 - 1,
+    end_us: int = _FOREVER_US,
 ) -> list[QualityEdit]:
     """Edits that touch the stretch, of one node or datastream if asked so, in the order in which they were made."""
     c = schema.quality_edits.c
@@ -86,10 +87,7 @@ def edits_of(
         query = query.where(c.node == node)
     if stream is not None:
         query = query.where(c.stream == stream)
-    if start_us is not None:
-        query = query.where(c.end_us > start_us)
-    if end_us is not None:
-        query = query.where(c.start_us < end_us)
+    query = query.where(c.end_us > start_us, c.start_us < end_us)
     return [QualityEdit(*row) for row in conn.execute(query.order_by(c.id))]
 
 

@@ -144,17 +144,6 @@ def _in_order(found: Iterable[Reading]) -> list[Reading]:
     return sorted(found, key=lambda reading: (reading.time_us or 0, reading.jid, reading.seq))
 
 
-def untimed_readings(conn: sa.Connection, node: str, stream: str) -> list[Reading]:
-    """Readings of a datastream whose time is not known (yet), in append order."""
-    query = (
-        sa.select(*_columns(_r.pos, _r.time_us, sa.false()))
-        .join_from(schema.readings, schema.resolutions, _x.reading_pos == _r.pos, isouter=True)
-        .where(_r.node == node, _r.stream == stream, _r.time_us.is_(None), _x.pos.is_(None))
-        .order_by(_r.pos)
-    )
-    return [_reading(row) for row in conn.execute(query)]
-
-
 def _reading(row: sa.Row[Any]) -> Reading:
     return Reading(*tuple(row))
 

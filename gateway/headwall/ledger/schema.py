@@ -424,6 +424,7 @@ records = sa.Table(
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
     _now(),
+    sa.Index("ix_records_kind", "kind"),
 )
 
 #: standing notices (gauge silent, node faults, identity conflicts), opened and closed by events; state in closed_us
@@ -437,4 +438,5 @@ notices = sa.Table(
     sa.Column("body", sa.JSON, nullable=False),
     sa.Column("opened_us", _Big, nullable=False),
     sa.Column("closed_us", _Big),
+    sa.Index("ix_notices_kind_subject", "kind", "subject"),
 )

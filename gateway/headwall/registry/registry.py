@@ -71,7 +71,6 @@ class Registry:
         self._person = {entry.id: entry for entry in file.people}
         self._node = {entry.id: entry for entry in file.nodes}
         self._site = {entry.id: entry for entry in file.sites}
-        self._by_mac = {entry.mac: entry for entry in file.nodes}
         self._zone = {entry.id: ZoneInfo(entry.time_zone) for entry in file.municipalities}
         self._streams: dict[str, list[Span[Datastream]]] = defaultdict(list)
         self._status: dict[str, list[Span[SiteStatus]]] = {}
@@ -112,9 +111,6 @@ class Registry:
 
     def node(self, identifier: str) -> Node | None:
         return self._node.get(identifier)
-
-    def node_by_mac(self, mac: str) -> Node | None:
-        return self._by_mac.get(mac)
 
     def site(self, identifier: str) -> Site | None:
         return self._site.get(identifier)

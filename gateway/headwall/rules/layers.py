@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from headwall.clock import from_us
 from headwall.derive.tip_depth import TipDepths, tip_depths
+from headwall.hydrology.qartod import FAIL
 from headwall.ledger import schema
 from headwall.ledger.entries import Entry, SnowWater, Withdrawal, entry, kind_of, standing
 from headwall.ledger.ledger import Ledger
@@ -27,7 +28,6 @@ from headwall.registry import Registry
 from headwall.units import Depth, convert
 
 FOREVER_US: Final = 2**62
-_QARTOD_FAIL: Final = 4
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class GaugeLayers:
         """Whether a reading that is otherwise good is judged."""
         if self._apart and self.hides(time_us):
             return False
-        return quality != _QARTOD_FAIL or self.trusts(time_us)
+        return quality != FAIL or self.trusts(time_us)
 
     def snow_within(self, start_us: int, end_us: int) -> list[Entry[SnowWater]]:
         """Water of snow that counts at an instant with start <= instant <= end."""
@@ -121,7 +121,7 @@ def _flags(edits: Sequence[QualityEdit]) -> Iterator[Hidden | tuple[int, int]]:
         newest = next((edit for edit in reversed(edits) if edit.covers(start_us)), None)
         if newest is None or newest.flag is None:
             continue
-        if newest.flag == _QARTOD_FAIL:
+        if newest.flag == FAIL:
             yield Hidden(start_us, end_us, f"flagged as failed by {newest.by}: {newest.reason}")
         else:
             yield start_us, end_us

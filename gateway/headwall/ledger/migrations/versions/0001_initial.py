@@ -314,6 +314,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_notices")),
         sa.UniqueConstraint("key", name=op.f("uq_notices_key")),
     )
+    op.create_index("ix_notices_kind_subject", "notices", ["kind", "subject"], unique=False)
     op.create_table(
         "outbox",
         sa.Column("id", BIG, nullable=False),
@@ -371,6 +372,7 @@ def upgrade() -> None:
         sa.Column("at_us", BIG, nullable=False),
         sa.PrimaryKeyConstraint("n", name=op.f("pk_records")),
     )
+    op.create_index("ix_records_kind", "records", ["kind"], unique=False)
     op.create_table(
         "resolutions",
         sa.Column("reading_pos", BIG, autoincrement=False, nullable=False),
