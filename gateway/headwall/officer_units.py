@@ -33,9 +33,11 @@ _WHY: Final[dict[str, str]] = {
 
 
 def shown(value: float, unit: str) -> str:
-    """A value of an SI unit in the officer's unit, three figures, e.g. "12.3 gpm"."""
+    """A value of an SI unit in the officer's unit, three figures, e.g. "12.3 gpm". K: a difference in temperature."""
     if unit == "Cel":
         return f"{_figures(1.8 * value + 32)} °F"
+    if unit == "K":
+        return f"{1.8 * value:.1f} °F"
     if unit == "S/m":
         return f"{_figures(value * _S_M_IN_US_CM)} µS/cm"
     best = ""

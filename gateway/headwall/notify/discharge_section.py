@@ -32,13 +32,16 @@ def suspected_discharge(look: Lookup, fact: SuspectedDischarge) -> Section:
     """A proposal: the officer decides whether somebody goes there."""
     zone = look.zone(fact.municipality)
     since, lasted = short(fact.start_us, zone), wording.duration(max(fact.end_us - fact.start_us, 0))
-    seen = f"Since {since} it has run" if fact.ongoing else f"From {since} to {short(fact.end_us, zone)} it ran"
+    if fact.ongoing:
+        seen, lasted = f"Since {since} it has run", f"{lasted} so far"
+    else:
+        seen = f"From {since} to {short(fact.end_us, zone)} it ran"
     return Section(
         heading=f"{look.site_name(fact.site)}: flow in dry weather, a discharge is suspected",
         tone="notice",
         lead=(
             *gauge_rows.commissioning_lead(look, fact.datastream),
-            f"{seen} without rain to explain it, for {lasted} so far. It looks like {likeness(fact.likeness)}.",
+            f"{seen} without rain to explain it, for {lasted}. It looks like {likeness(fact.likeness)}.",
             "That is what the readings look like, and no finding: whether there is a discharge, and whose, a person "
             "has to find out on the spot.",
         ),
@@ -112,8 +115,8 @@ def _water(known: Known) -> str:
     text = shown(float(known["temperature_c"]), "Cel")
     if "warmer_c" not in known:
         return text
-    differs_f = 1.8 * float(known["warmer_c"])
-    return f"{text}, {abs(differs_f):.1f} °F {'warmer' if differs_f >= 0 else 'colder'} than the flow before"
+    warmer_c = float(known["warmer_c"])
+    return f"{text}, {shown(abs(warmer_c), 'K')} {'warmer' if warmer_c >= 0 else 'colder'} than the flow before"
 
 
 def _probe(name: str, unit: str, ratio: str) -> Callable[[Known], str]:

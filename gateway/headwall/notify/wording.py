@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from datetime import tzinfo
 from decimal import ROUND_DOWN, Decimal
+from fractions import Fraction
 
 from headwall.law import localtime
 from headwall.registry.model import Person
+from headwall.units import Depth, convert, to_decimal
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MM_PER_IN = Decimal("25.4")
-_FT_PER_M = Decimal("3.280839895")
 
 
 def full_time(instant_us: int, zone: tzinfo) -> str:
@@ -40,20 +40,24 @@ def depth(depth_in: str, depth_mm: str) -> str:
 
 def depth_of_mm(mm: float) -> str:
     """A depth that is only known in millimetres."""
-    value = Decimal(str(mm))
-    return depth(str(value / _MM_PER_IN), str(value))
+    value = Depth(Fraction(str(mm)))
+    return depth(value.text_in, value.text_mm)
 
 
 def rate(mm_h: float) -> str:
     """An intensity, e.g. "1.24 in/h (31.5 mm/h)"."""
-    value = Decimal(str(mm_h))
-    return f"{value / _MM_PER_IN:.2f} in/h ({value:.1f} mm/h)"
+    value = Fraction(str(mm_h))
+    return f"{_as(value, 'mm/h', 'in/h'):.2f} in/h ({to_decimal(value):.1f} mm/h)"
 
 
 def distance(metres: float) -> str:
     """E.g. "40 m (131 ft)"."""
-    value = Decimal(str(metres))
-    return f"{value:.0f} m ({value * _FT_PER_M:.0f} ft)"
+    value = Fraction(str(metres))
+    return f"{to_decimal(value):.0f} m ({_as(value, 'm', 'ft'):.0f} ft)"
+
+
+def _as(value: Fraction, unit: str, shown: str) -> Decimal:
+    return to_decimal(convert(value, unit, shown))
 
 
 def duration(us: int) -> str:
