@@ -4,79 +4,33 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from headwall.hydrology.dry_weather import HOUR_US
 from headwall.ledger import schema
-from headwall.ledger.append import append_readings
 from headwall.ledger.approvals import Discharge, add_approval
 from headwall.ledger.calibrations import add_calibration, parse_calibrations
 from headwall.registry import Registry, load_registry
 from headwall.rules import episode_notices
 from headwall.rules.facts import SuspectedDischarge
-from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
-
-_T = at("2026-06-01 04:00")  # midnight in New York
-_DAY = 24 * HOUR
-_STEP = 5 * MINUTE
-_OUTFALL = """
-[[nodes]]
-id = "node-7"
-mac = "240ac400001b"
-place = "outfall 7"
-legal_basis = "municipal_land"
-legal_reference = "map 12"
-installer = "installer"
-from = 2020-01-01
-datastreams = [
-  { name = "meter.flow", quantity = "flow", from = 2020-01-01 },
-  { name = "water.temperature", quantity = "temperature", from = 2020-01-01 },
-]
-[[sites]]
-id = "outfall-7"
-kind = "outfall"
-name = "Outfall 7"
-place = "below the bridge"
-municipality = "elmsford"
-status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
-gauges = [{ datastream = "board-a/rain.tips", distance_m = 50, from = 2020-01-01 }]
-sensors = [
-  { datastream = "node-7/meter.flow", of = "flow", from = 2020-01-01 },
-  { datastream = "node-7/water.temperature", of = "water_temperature", from = 2020-01-01 },
-]
-"""
-_BASE = 0.002
-Reading = tuple[str, str, int, float]
+from support.outfall_house import BASE, DAY, PULSE, START, STEP, OutfallHouse, outfall_registry, quiet
+from support.rules_house import GAUGE, HOUR, MINUTE
 
 
 @pytest.fixture
 def registry(tmp_path: Path) -> Registry:
-    make_registry(tmp_path)
-    path = tmp_path / "registry.toml"
-    path.write_text(path.read_text("utf-8") + _OUTFALL, "utf-8")
-    return load_registry(path)
+    return outfall_registry(tmp_path)
 
 
 class Outfall:
-    """A house whose outfall is fed with quiet flow, and with pulses on top of it."""
+    """A house with an outfall, and what is suspected of it."""
 
     def __init__(self, registry: Registry) -> None:
-        self.house = House(registry, _T)
-        with self.house.ledger.begin() as conn:
-            conn.execute(schema.acceptances.insert().values(node="node-7", stream="meter.flow", by="Olive", at_us=0))
-
-    def put(self, readings: Sequence[Reading], every: int = 2000) -> None:
-        """Readings in the order given, judged after each part; the clock stands at the newest."""
-        for first in range(0, len(readings), every):
-            part = readings[first : first + every]
-            rows = [self.house.reading(time_us, value, node=node, stream=name) for node, name, time_us, value in part]
-            with self.house.ledger.begin() as conn:
-                append_readings(self.house.ledger, conn, rows)
-            self.house.clock.now = max(self.house.clock.now, *(each[2] for each in part))
-            self.house.judge()
+        self.house = OutfallHouse(registry)
+        self.put = self.house.feed
 
     def suspected(self) -> list[tuple[int, int, str]]:
         rows = [row for row in self.house.notices("suspected_discharge") if row.closed_us is None]
@@ -93,26 +47,11 @@ def outfall(registry: Registry) -> Iterator[Outfall]:
     made.house.close()
 
 
-def _quiet(days: int, pulses: Sequence[tuple[int, int, float]] = (), start_us: int = _T) -> list[Reading]:
-    """Base flow with some noise, reports of a gauge without rain, and pulses (start, end, m³/s)."""
-    chance, found = random.Random(1), list[Reading]()
-    for time_us in range(start_us, start_us + days * _DAY, _STEP):
-        more = sum(flow for begin, end, flow in pulses if begin <= time_us < end)
-        found.append(("node-7", "meter.flow", time_us, _BASE + more + chance.gauss(0, 0.00003)))
-        if time_us % (15 * MINUTE) == 0:
-            found.append(("board-a", "rain.tips", time_us + 1, 0))
-            found.append(("node-7", "water.temperature", time_us, 12.0 if not more else 11.0))
-    return found
-
-
-_PULSE = (_T + 8 * _DAY + 10 * HOUR, _T + 8 * _DAY + 12 * HOUR, 0.012)
-
-
 def test_a_pulse_in_dry_weather_is_told_once_with_what_it_looks_like(outfall: Outfall) -> None:
-    outfall.put(_quiet(10, [_PULSE]), every=500)
+    outfall.put(quiet(10, [PULSE]), every=500)
     ((start_us, end_us, likeness),) = outfall.suspected()
-    assert start_us == _PULSE[0]
-    assert end_us == _PULSE[1]
+    assert start_us == PULSE[0]
+    assert end_us == PULSE[1]
     assert likeness == "flushing"
     (fact,) = outfall.mailed()
     assert (fact.site, fact.start_us) == ("outfall-7", start_us)
@@ -121,43 +60,43 @@ def test_a_pulse_in_dry_weather_is_told_once_with_what_it_looks_like(outfall: Ou
 
 
 def test_quiet_flow_and_a_storm_with_its_tail_are_told_to_nobody(outfall: Outfall) -> None:
-    readings = _quiet(8)
-    storm_us = _T + 8 * _DAY
+    readings = quiet(8)
+    storm_us = START + 8 * DAY
     rain = [("board-a", "rain.tips", storm_us + n * MINUTE, 1.0) for n in range(60)]
-    tail = [("node-7", "meter.flow", storm_us + n * _STEP, _BASE + 0.05 * 0.985**n) for n in range(3 * 288)]
-    quiet = [each for each in _quiet(3, start_us=storm_us) if each[1] == "rain.tips"]
-    outfall.put([*readings, *sorted([*rain, *tail, *quiet], key=lambda each: each[2])])
+    tail = [("node-7", "meter.flow", storm_us + n * STEP, BASE + 0.05 * 0.985**n) for n in range(3 * 288)]
+    dry = [each for each in quiet(3, start_us=storm_us) if each[1] == "rain.tips"]
+    outfall.put([*readings, *sorted([*rain, *tail, *dry], key=lambda each: each[2])])
     assert outfall.suspected() == []
     assert outfall.mailed() == []
 
 
 def test_silence_of_the_gauge_is_no_dryness(outfall: Outfall) -> None:
-    outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips"])
+    outfall.put([each for each in quiet(10, [PULSE]) if each[1] != "rain.tips"])
     assert outfall.suspected() == []
 
 
 def test_a_gauge_that_has_fallen_silent_lets_nothing_be_dry(outfall: Outfall) -> None:
-    silent_us = _PULSE[0] - 3 * _DAY
-    outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips" or each[2] < silent_us])
+    silent_us = PULSE[0] - 3 * DAY
+    outfall.put([each for each in quiet(10, [PULSE]) if each[1] != "rain.tips" or each[2] < silent_us])
     assert outfall.suspected() == []
 
 
 def test_before_its_gauge_has_ever_spoken_nothing_is_dry(outfall: Outfall) -> None:
-    first_us = _PULSE[0] - 20 * HOUR
-    outfall.put([each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips" or each[2] > first_us])
+    first_us = PULSE[0] - 20 * HOUR
+    outfall.put([each for each in quiet(10, [PULSE]) if each[1] != "rain.tips" or each[2] > first_us])
     assert outfall.suspected() == []
 
 
 @pytest.mark.parametrize("patience_min", [60, 1440])
 def test_a_gauge_that_speaks_again_leaves_what_it_would_have_left_on_time(tmp_path: Path, patience_min: int) -> None:
     """Judged while it was silent, and again when it spoke: then its silence was a gap, or within its patience none."""
-    make_registry(tmp_path)
+    outfall_registry(tmp_path)
     path = tmp_path / "registry.toml"
     patient_tip = f'silent_after_min = {patience_min}\ntip = "'
-    path.write_text(path.read_text("utf-8").replace('tip = "', patient_tip) + _OUTFALL, "utf-8")
+    path.write_text(path.read_text("utf-8").replace('tip = "', patient_tip), "utf-8")
     patient = load_registry(path)
-    silent = (_PULSE[0] - HOUR, _PULSE[1] + 3 * HOUR)
-    readings = [each for each in _quiet(10, [_PULSE]) if each[1] != "rain.tips" or not silent[0] < each[2] < silent[1]]
+    silent = (PULSE[0] - HOUR, PULSE[1] + 3 * HOUR)
+    readings = [each for each in quiet(10, [PULSE]) if each[1] != "rain.tips" or not silent[0] < each[2] < silent[1]]
     ends = []
     alone = next(n for n, each in enumerate(readings) if each[2] > silent[0])
     for every in (50_000, 25):
@@ -178,9 +117,9 @@ def test_hours_whose_judging_failed_are_judged_when_it_works_again(
     def broken(*_: object) -> None:
         raise ValueError("broken")
 
-    readings = _quiet(10, [_PULSE])
-    before = next(n for n, each in enumerate(readings) if each[2] > _PULSE[0] - HOUR)
-    after = next(n for n, each in enumerate(readings) if each[2] > _PULSE[1] + HOUR + MINUTE)
+    readings = quiet(10, [PULSE])
+    before = next(n for n, each in enumerate(readings) if each[2] > PULSE[0] - HOUR)
+    after = next(n for n, each in enumerate(readings) if each[2] > PULSE[1] + HOUR + MINUTE)
     outfall.put(readings[:before])
     with monkeypatch.context() as patched:
         patched.setattr(episode_notices, "sync", broken)
@@ -189,12 +128,12 @@ def test_hours_whose_judging_failed_are_judged_when_it_works_again(
     assert "dry-weather flow" in (outfall.house.engine.healthy() or "")
     outfall.house.clock.now += 2 * MINUTE
     outfall.house.judge()
-    assert [(start_us, end_us) for start_us, end_us, _ in outfall.suspected()] == [_PULSE[:2]]
+    assert [(start_us, end_us) for start_us, end_us, _ in outfall.suspected()] == [PULSE[:2]]
     assert outfall.house.engine.healthy() is None
 
 
 def test_late_and_shuffled_readings_end_where_those_on_time_do(registry: Registry) -> None:
-    readings = _quiet(11, [_PULSE, (_T + 9 * _DAY + 14 * HOUR, _T + 9 * _DAY + 15 * HOUR, 0.02)])
+    readings = quiet(11, [PULSE, (START + 9 * DAY + 14 * HOUR, START + 9 * DAY + 15 * HOUR, 0.02)])
     ends = []
     for seed in range(3):
         outfall, order = Outfall(registry), list(readings)
@@ -209,17 +148,17 @@ def test_late_and_shuffled_readings_end_where_those_on_time_do(registry: Registr
 
 
 def test_rain_that_comes_late_takes_a_suspicion_back(outfall: Outfall) -> None:
-    outfall.put(_quiet(10, [_PULSE]))
+    outfall.put(quiet(10, [PULSE]))
     assert outfall.suspected()
-    outfall.put([("board-a", "rain.tips", _PULSE[0] - HOUR + n * MINUTE, 1.0) for n in range(30)])
+    outfall.put([("board-a", "rain.tips", PULSE[0] - HOUR + n * MINUTE, 1.0) for n in range(30)])
     assert outfall.suspected() == []
     assert outfall.mailed() == []  # no mail had carried it yet
 
 
 def test_what_was_mailed_is_mailed_once_however_long_it_goes_on(outfall: Outfall) -> None:
-    long = (_PULSE[0], _PULSE[0] + 30 * HOUR, 0.012)
-    readings = _quiet(11, [long])
-    half = next(n for n, each in enumerate(readings) if each[2] > _PULSE[0] + 4 * HOUR)
+    long = (PULSE[0], PULSE[0] + 30 * HOUR, 0.012)
+    readings = quiet(11, [long])
+    half = next(n for n, each in enumerate(readings) if each[2] > PULSE[0] + 4 * HOUR)
     outfall.put(readings[:half])
     outfall.house.mail_everything()
     outfall.put(readings[half:])
@@ -230,11 +169,11 @@ def test_what_was_mailed_is_mailed_once_however_long_it_goes_on(outfall: Outfall
 
 
 def test_an_approval_entered_later_explains_its_time(outfall: Outfall) -> None:
-    outfall.put(_quiet(10, [_PULSE]))
+    outfall.put(quiet(10, [PULSE]))
     assert outfall.suspected()
     approved = {"municipality": "elmsford", "site": "outfall-7", "by": "Olive", "now_us": outfall.house.clock.now}
     with outfall.house.ledger.begin() as conn:
-        add_approval(conn, _discharge(), from_us=_PULSE[0], to_us=_PULSE[1], **approved)  # type: ignore[arg-type]
+        add_approval(conn, _discharge(), from_us=PULSE[0], to_us=PULSE[1], **approved)  # type: ignore[arg-type]
     outfall.house.judge()
     assert outfall.suspected() == []
 
@@ -245,7 +184,7 @@ def _discharge() -> Discharge:
 
 def test_a_calibration_entered_later_judges_its_time_again(outfall: Outfall) -> None:
     """A meter that was found to show 0 as 12 L/s more: the pulse was its own."""
-    outfall.put(_quiet(10, [_PULSE]))
+    outfall.put(quiet(10, [PULSE]))
     assert outfall.suspected()
     record = {
         "v": 1, "datastream": "node-7/meter.flow", "kind": "one_point", "at": "2026-06-09T13:30:00Z", "by": "Sam",
@@ -259,12 +198,12 @@ def test_a_calibration_entered_later_judges_its_time_again(outfall: Outfall) -> 
         with outfall.house.ledger.begin() as conn:
             add_calibration(conn, parsed, now_us)
     outfall.house.judge()
-    assert [each for each in outfall.suspected() if each[0] < _PULSE[1] and each[1] > _PULSE[0] + HOUR_US] == []
+    assert [each for each in outfall.suspected() if each[0] < PULSE[1] and each[1] > PULSE[0] + HOUR_US] == []
 
 
 def test_a_restart_goes_on_with_the_same_notice(outfall: Outfall) -> None:
-    readings = _quiet(10, [_PULSE])
-    half = next(n for n, each in enumerate(readings) if each[2] > _PULSE[0] + HOUR + 20 * MINUTE)
+    readings = quiet(10, [PULSE])
+    half = next(n for n, each in enumerate(readings) if each[2] > PULSE[0] + HOUR + 20 * MINUTE)
     outfall.put(readings[:half])
     keys = {row.key for row in outfall.house.notices("suspected_discharge")}
     outfall.house.new_engine()
@@ -274,10 +213,10 @@ def test_a_restart_goes_on_with_the_same_notice(outfall: Outfall) -> None:
 
 
 def test_another_board_that_says_nothing_of_the_outfall_costs_no_judgement(outfall: Outfall) -> None:
-    outfall.put(_quiet(1))
+    outfall.put(quiet(1))
     with outfall.house.ledger.read() as conn:
         before = conn.execute(sa.select(sa.func.count()).select_from(schema.notices)).scalar()
-    outfall.house.put((_T + 2 * _DAY, 1), stream="rain.tips")
+    outfall.house.put((START + 2 * DAY, 1), stream="rain.tips")
     outfall.house.judge()
     assert GAUGE == "board-a/rain.tips"
     with outfall.house.ledger.read() as conn:

@@ -20,7 +20,8 @@ SITE = "outfall-7"
 Reading = tuple[str, str, int, float]
 #: two hours in the morning of June 9 that look like flushing
 PULSE = (START + 8 * DAY + 10 * HOUR, START + 8 * DAY + 12 * HOUR, 0.012)
-_BASE = 0.002
+#: m³/s
+BASE = 0.002
 _OUTFALL = """
 [[nodes]]
 id = "node-7"
@@ -82,7 +83,7 @@ def quiet(days: int, pulses: Sequence[tuple[int, int, float]] = (), start_us: in
     chance, found = random.Random(1), list[Reading]()
     for time_us in range(start_us, start_us + days * DAY, STEP):
         more = sum(flow for begin, end, flow in pulses if begin <= time_us < end)
-        found.append(("node-7", "meter.flow", time_us, _BASE + more + chance.gauss(0, 0.00003)))
+        found.append(("node-7", "meter.flow", time_us, BASE + more + chance.gauss(0, 0.00003)))
         if time_us % (15 * MINUTE) == 0:
             found.append(("board-a", "rain.tips", time_us + 1, 0))
             found.append(("node-7", "water.temperature", time_us, 12.0 if not more else 11.0))
