@@ -212,8 +212,8 @@ class Tank(Dated):
 
     Attributes:
         floor: depth of the floor; baffle: of the lower end of the outlet baffle.
-        tolerance: liquid so far above the invert is normal flow.
-        dwell_min: it must stand above for so long; 0 tells each reading.
+        tolerance: liquid so far above the invert is normal flow (half an inch: Headwall's own, no code gives a number).
+        dwell_min: it must stand above for so long (Headwall's own too); 0 tells each reading.
     """
 
     floor: SizeM

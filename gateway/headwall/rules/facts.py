@@ -115,68 +115,49 @@ class StormDuty(msgspec.Struct, frozen=True, tag="storm_duty"):
     merged_into: int | None = None
 
 
-class NearThreshold(msgspec.Struct, frozen=True, tag="near_threshold"):
-    """A storm that ended just below the threshold, or reached it only by its corrected depth: the officer's call."""
+class _StormNotice(msgspec.Struct, frozen=True):
+    """A storm at a site that makes no duty."""
 
     municipality: str
     site: str
     provision: str
     datastream: str
     storm: StormSummary
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.storm.start_us, self.storm.end_us
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it shares with the same episode found again."""
+        return self.provision, self.datastream
+
+    @property
+    def recorded(self) -> dict[str, str | int]:
+        """What the log book keeps of it."""
+        return {
+            "provision": self.provision,
+            "datastream": self.datastream,
+            "depth_in": self.storm.depth_in,
+            "storm_start_us": self.storm.start_us,
+        }
+
+
+class NearThreshold(_StormNotice, frozen=True, tag="near_threshold"):
+    """A storm that ended just below the threshold, or reached it only by its corrected depth: the officer's call."""
+
     threshold_in: str
     gaps: list[Gap] = []
     by_correction: bool = False  # what the bucket missed while it tipped would have made it reach the threshold
 
-    @property
-    def span(self) -> tuple[int, int]:
-        return self.storm.start_us, self.storm.end_us
 
-    @property
-    def about(self) -> tuple[str, str]:
-        """What it shares with the same episode found again."""
-        return self.provision, self.datastream
-
-    @property
-    def recorded(self) -> dict[str, str | int]:
-        """What the log book keeps of it."""
-        return {
-            "provision": self.provision,
-            "datastream": self.datastream,
-            "depth_in": self.storm.depth_in,
-            "storm_start_us": self.storm.start_us,
-        }
-
-
-class InactiveSiteStorm(msgspec.Struct, frozen=True, tag="inactive_site_storm"):
+class InactiveSiteStorm(_StormNotice, frozen=True, tag="inactive_site_storm"):
     """A storm that reached the depth while the site was not active: no duty was opened. Told in the digest."""
 
-    municipality: str
-    site: str
-    provision: str
-    datastream: str
-    storm: StormSummary
     crossing_us: int
     status: str  # shut_down | stabilised | closed | none (the registry has no status for that time)
     gaps: list[Gap] = []
-
-    @property
-    def span(self) -> tuple[int, int]:
-        return self.storm.start_us, self.storm.end_us
-
-    @property
-    def about(self) -> tuple[str, str]:
-        """What it shares with the same episode found again."""
-        return self.provision, self.datastream
-
-    @property
-    def recorded(self) -> dict[str, str | int]:
-        """What the log book keeps of it."""
-        return {
-            "provision": self.provision,
-            "datastream": self.datastream,
-            "depth_in": self.storm.depth_in,
-            "storm_start_us": self.storm.start_us,
-        }
 
 
 class GaugeSilent(msgspec.Struct, frozen=True, tag="gauge_silent"):
