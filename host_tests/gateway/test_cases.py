@@ -214,9 +214,14 @@ _CLOCKS = {
 }
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def url(request: pytest.FixtureRequest) -> str:
+    return "sqlite://" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+
+
 @pytest.mark.parametrize("code", _CLOCKS)
-def test_the_same_events_run_the_clocks_of_each_code(tmp_path: Path, code: str) -> None:
-    house = OutfallHouse(outfall_registry(tmp_path, code))
+def test_the_same_events_run_the_clocks_of_each_code(tmp_path: Path, url: str, code: str) -> None:
+    house = OutfallHouse(outfall_registry(tmp_path, code), url=url)
     house.feed(quiet(10, [PULSE]))
     house.clock.now = local("07-20 09:00")
     (case,) = found(house)
