@@ -60,7 +60,7 @@ DYE = ("add", "dye-test", *WHO, *REFERENCE, *DAY, "--dye", "fluorescein")
 @pytest.mark.parametrize("code", CODES)
 def test_a_discharge_is_approved_in_writing_and_where_the_code_says_so_for_a_period(tmp_path: Path, code: str) -> None:
     desk = desk_under(tmp_path, code)
-    refused(desk, 'asks for it "in writing", which --means is to say', *DISCHARGE, *DAY)
+    refused(desk, 'asks for it "in writing", so give --means with these words', *DISCHARGE, *DAY)
     refused(desk, 'asks for it "in writing", not', *DISCHARGE, *DAY, "--means", "by word of mouth")
     open_ended = (*DISCHARGE, *DAY[:2], "--means", "in writing")
     if code == "elmsford":

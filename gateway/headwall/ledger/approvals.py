@@ -184,7 +184,7 @@ def end_approval(
     if found.body.ended:
         raise InputError(f"approval {number} was ended: {found.body.ended}")
     if at_us < found.from_us or (found.to_us is not None and at_us >= found.to_us):
-        raise InputError(f"approval {number} does not hold at that time: it cannot end then")
+        raise InputError(f"approval {number} does not hold at that time: give --at, a time at which it does")
     body = msgspec.structs.replace(found.body, ended=reason, ended_by=ended_by, lost=lost)
     made = add_approval(
         conn,

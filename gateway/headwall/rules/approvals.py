@@ -185,7 +185,7 @@ def _check_means(profile: Profile, clause: Provision, body: approvals.Body) -> N
         return  # an order may come before its reasons in writing
     if body.means not in clause.means:
         wanted = " or ".join(f'"{each}"' for each in clause.means)
-        told = f"not {body.means!r}" if body.means else "which --means is to say"
+        told = f"not {body.means!r}" if body.means else "so give --means with these words"
         raise InputError(f"{_at(profile, clause)} asks for it {wanted}, {told}")
 
 
