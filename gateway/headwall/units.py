@@ -47,10 +47,10 @@ _ALIASES: Final[dict[str, str]] = {
     "millimetre": "mm",
     "millimetres": "mm",
 }
-_DEPTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,12})?|\.\d{1,12})\s*([a-zA-Z.\"]+)\s*")
+_DEPTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,12})?|\.\d{1,12})\s*([a-zA-Z.\"]+)\s*", re.ASCII)
 _MM_PER_IN: Final = Fraction(254, 10)
-_QUANTITY = re.compile(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*([a-zA-Z][a-zA-Z0-9/]*)\s*")
-_DURATION = re.compile(r"\s*(\d{1,5}) ?(m|min|h|d)\s*")
+_QUANTITY = re.compile(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*([a-zA-Z][a-zA-Z0-9/]*)\s*", re.ASCII)
+_DURATION = re.compile(r"\s*(\d{1,5}) ?(m|min|h|d)\s*", re.ASCII)
 _DURATION_UNIT_US: Final = {"m": 60_000_000, "min": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headwall.derive.calibrated import line_of
 from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import schema
 from headwall.ledger.calibrations import add_calibration, parse_calibrations
@@ -63,7 +64,12 @@ def test_records_are_listed_by_day_whatever_order_they_come_in(desk: Desk) -> No
     listed = json.loads(desk.run("calibration", "list", "board-a", "--json"))
     assert [record["at"][:7] for record in listed] == ["2026-06", "2026-07"]
     assert "24.38 for 24.66 mm" in " ".join(desk.run("calibration", "list").split())
-    assert json.loads(desk.run("calibration", "list", "board-b", "--json")) == []
+    with pytest.raises(UnknownThingError, match="no node 'board-b'"):
+        desk.run("calibration", "list", "board-b", "--json")
+
+
+#: decimals of which one would stop each judgement that computes with it
+NO_NUMBERS = ("NaN", "sNaN", "Infinity", "-Infinity", "1e400", "1e999999", "1e-999999", "1" * 5000)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +85,10 @@ def test_records_are_listed_by_day_whatever_order_they_come_in(desk: Desk) -> No
         ({"as_found": []}, "at least one point"),
         ({"as_found": [{"reference": "a", "reading": "1"}]}, "reference"),
         ({"as_found": [{"reference": "1"}]}, "reading"),
+        *(({"as_found": [{"reference": n, "reading": "1"}]}, "is no reading") for n in NO_NUMBERS),
+        *(({"result": {"error_percent": n}}, "is no reading") for n in NO_NUMBERS),
+        ({"verdict": "fail", "as_found": [{"reference": "1000", "reading": "1"}]}, "1000 times its nominal depth"),
+        ({"by": "Sam\nOkafor"}, "by"),
         ({"colour": "blue"}, "colour"),
         ({"at": "2100-06-10T14:05:00Z"}, "in the future"),
         ({"at": "2019-06-10T14:05:00Z"}, "not in force"),
@@ -162,3 +172,13 @@ def test_a_certificate_is_kept_with_the_log_book(desk: Desk) -> None:
     assert "board-a/rain.tips" in rows[1].personal["about"]
     with pytest.raises(InputError, match="nothing"):
         desk.run("calibration", "add", write(desk, RECORD), "--certificate", str(desk.folder / "nothing.pdf"))
+
+
+@pytest.mark.parametrize("references", [("1", "1"), ("1", "-1"), ("0", "1000")])
+def test_points_that_no_sensor_gives_make_no_line(references: tuple[str, str]) -> None:
+    """A slope of 0 would turn every reading into the same value."""
+    points = [{"reference": told, "reading": str(n)} for n, told in enumerate(references)]
+    record = {**RECORD, "kind": "two_point", "unit": "m", "verdict": "fail", "as_found": points}
+    (parsed,) = parse_calibrations(json.dumps(record).encode(), "test")
+    with pytest.raises(InputError, match="which no sensor does"):
+        line_of(parsed, "m")

@@ -198,6 +198,34 @@ def test_what_cannot_be_attached_is_told(desk: Desk, data: bytes | None, says: s
     assert desk.rows(schema.records) == []
 
 
+def test_a_pipe_is_not_waited_for(desk: Desk) -> None:
+    os.mkfifo(desk.folder / "pipe.png")
+    with pytest.raises(InputError, match="is no file"):
+        attach(desk, name="pipe.png")
+
+
+@pytest.mark.parametrize("year", ["0001-01-01T00:00+14:00", "1899-12-31 23:59", "2200-01-01 00:00", "9999-12-31 23:59"])
+def test_a_slip_in_the_year_stays_out_of_the_book_where_it_could_not_be_shown(desk: Desk, year: str) -> None:
+    for option in ("--at", "--counts-from"):
+        with pytest.raises(InputError, match=r"the year must be from 1900 to 2199"):
+            attach(desk, option, year)
+    assert desk.rows(schema.records) == []
+    assert "no such row" in desk.run("logbook", "show")
+
+
+def test_what_a_picture_shows_is_told_in_so_many_characters(desk: Desk) -> None:
+    with pytest.raises(InputError, match="2,001 characters"):
+        attach(desk, "--about", "x" * 2001)
+
+
+def test_a_row_that_cannot_be_read_is_said_without_a_traceback(desk: Desk) -> None:
+    attach(desk)
+    change(desk, lambda conn: conn.exec_driver_sql("UPDATE records SET body = '{' WHERE n = 1"))
+    for command in ("show", "verify"):
+        with pytest.raises(HeadwallError, match="log book: "):
+            desk.run("logbook", command)
+
+
 def test_a_file_that_is_too_large_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "_MOST_BYTES", len(PNG) - 1)
     with pytest.raises(InputError, match="more than the"):

@@ -40,6 +40,12 @@ def test_run_names_a_ca_file_without_a_certificate(tmp_path: Path) -> None:
     assert "mqtt.ca_file" in done.stderr and "ca.pem" in done.stderr and "Traceback" not in done.stderr
 
 
+def test_an_argument_that_is_no_text_is_said_without_a_traceback() -> None:
+    done = subprocess.run([str(HEADWALL), "law", "list", b"\xff"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "no UTF-8 text" in done.stderr and "Traceback" not in done.stderr
+
+
 def test_output_to_a_full_disk_is_said_without_a_traceback() -> None:
     rain = Path(__file__).parents[2] / "docs" / "examples" / "rain.csv"
     with Path("/dev/full").open("w") as full:

@@ -144,6 +144,30 @@ def test_a_redacted_row_holds_in_either_database(ledger: Ledger) -> None:
     assert broken.n == 1
 
 
+@pytest.mark.parametrize("change", [{"by": "Ann Example"}, {"personal": {"name": "x"}}])
+def test_a_name_written_into_a_redacted_row_shows(ledger: Ledger, change: dict[str, Any]) -> None:
+    with ledger.begin() as conn:
+        log_book.append(conn, "tested", "Ann Example", {"a": 1}, 5, {"name": "photo.png"})
+        log_book.redact(conn, 1, by="Olive Officer", reason="order 7", now_us=6)
+        conn.execute(schema.records.update().where(schema.records.c.n == 1).values(**change))
+        broken = log_book.verify(conn)
+    assert broken is not None
+    assert (broken.n, "names somebody again" in broken.why) == (1, True)
+
+
+@pytest.mark.parametrize("column", ["kind", "by", "personal", "body", "salt", "at_us", "hash", "previous"])
+@pytest.mark.parametrize("rubbish", ["'{'", "''", "x'fffe'", "'5'", "'[]'", "1.5", "'" + "[" * 9999 + "'"])
+def test_rubbish_in_a_column_is_found_whatever_it_is(column: str, rubbish: str) -> None:
+    opened = Ledger.open("sqlite://")
+    with opened.begin() as conn:
+        _fill(conn, [{"a": 1}, {"a": 2}, {"a": 3}])
+        conn.exec_driver_sql(f"UPDATE records SET {column} = {rubbish} WHERE n = 2")
+        broken = log_book.verify(conn)
+    opened.close()
+    assert broken is not None
+    assert broken.n == 2
+
+
 def test_the_digest_of_a_name_is_salted(ledger: Ledger) -> None:
     """The same name in two rows has two digests, so that nobody finds a redacted name by trying names."""
     with ledger.begin() as conn:

@@ -19,7 +19,7 @@ from headwall.rules.approvals import check_end, checked
 
 By = Annotated[str, typer.Option("--by", help="name of the person who enters it")]
 AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
-Number = Annotated[int, typer.Argument(metavar="ID", min=1, help="see headwall approval list")]
+Number = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="see headwall approval list")]
 SiteOption = Annotated[str | None, typer.Option("--site", help="at this site of the registry")]
 TownOption = Annotated[str | None, typer.Option("--municipality", help="or: in the whole municipality")]
 
@@ -66,7 +66,8 @@ def add(
     reason: Annotated[str | None, typer.Option("--reason", help="suspension: why")] = None,
     note: Annotated[str, typer.Option("--note", help="what else is to be known")] = "",
     replaces: Annotated[
-        int | None, typer.Option("--replaces", metavar="ID", min=1, help="the one in whose stead this stands")
+        int | None,
+        typer.Option("--replaces", metavar="ID", min=1, max=2**63 - 1, help="the one in whose stead this stands"),
     ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
@@ -220,7 +221,7 @@ def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson 
                 text = minute(value, at.zone) if name.endswith("_us") else "yes" if value is True else str(value)
                 table.add_row(name.removesuffix("_us").replace("_", " ").capitalize(), text)
         table.add_row("Entered", f"{minute(found.at_us, at.zone)} by {found.by}")
-        Console(markup=False, highlight=False).print(table)
+        Console(markup=False, emoji=False, highlight=False).print(table)
 
 
 def said(found: approvals.Approval) -> str:

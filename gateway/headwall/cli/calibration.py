@@ -15,6 +15,7 @@ from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
 from headwall.cli.opened import Opened, minute, opened
 from headwall.derive.calibrated import line_of
 from headwall.derive.calibration_due import Due, calibration_due
+from headwall.derive.tip_depth import check_tip
 from headwall.errors import InputError
 from headwall.ledger import attachments, log_book
 from headwall.ledger.calibrations import (
@@ -114,6 +115,8 @@ def list_calibrations(
     with opened(config) as at:
         with at.ledger.read() as conn:
             found = listed_calibrations(conn, node)
+        if node is not None and not found:
+            at.registry.require_node(node)
         if as_json:
             print(json.dumps([msgspec.to_builtins(each.calibration) for each in found], indent=2))
         else:
@@ -134,8 +137,9 @@ def _check(at: Opened, file: Path, record: Calibration) -> None:
         raise InputError(f"{file}: {record.datastream} was not in force at {record.at.isoformat()}: see the registry")
     try:
         line_of(record, UNIT_OF[record.datastream.rpartition(".")[2]])
+        check_tip(record)
     except InputError as error:
-        raise InputError(f"{file}: unit of {record.datastream}: {error}") from None
+        raise InputError(f"{file}: {record.datastream}: {error}") from None
     if record.done_us > at.clock.now_us():
         raise InputError(f"{file}: {record.at.isoformat()} is in the future: set the clock of whoever wrote it")
 

@@ -79,7 +79,7 @@ def show(provision: Known, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJso
         body = {"municipality": profile.municipality, "confidence_text": found.confidence_text}
         print(json.dumps({**body, **found.model_dump(mode="json", by_alias=True)}, indent=2, ensure_ascii=False))
         return
-    console = Console(markup=False, highlight=False)
+    console = Console(markup=False, emoji=False, highlight=False)
     console.print(f"{profile.municipality}: {found.subject}", style="bold")
     console.print(f"\n{found.requirement}\n")
     table = Table(show_header=False, box=None, pad_edge=False)
@@ -215,4 +215,4 @@ def _print(rows: list[dict[str, Any]], heads: list[str], as_json: bool) -> None:
     table = Table(*heads)
     for row in rows:
         table.add_row(*("" if value is None else str(value) for value in row.values()))
-    Console(markup=False, highlight=False).print(table)
+    Console(markup=False, emoji=False, highlight=False).print(table)

@@ -24,6 +24,7 @@ TownOption = Annotated[str | None, typer.Option("--municipality", help="only wha
 FromOption = Annotated[str | None, typer.Option("--from", help="only what was entered since then")]
 ToOption = Annotated[str | None, typer.Option("--to", help="only what was entered before then")]
 AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
+_ABOUT_CHARS = 2000
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +51,12 @@ def show(
     with opened(config) as at:
         choice = _choice(at, site, municipality, start, until)
         with at.ledger.read() as conn:
-            found = list(lines(conn, at.registry, at.zone, choice))
+            try:
+                found = list(lines(conn, at.registry, at.zone, choice))
+            except log_book.UNREADABLE as error:
+                raise HeadwallError(
+                    f"log book: a row cannot be read ({error}); see `headwall logbook verify`"
+                ) from error
     if as_json:
         print(json.dumps([dataclasses.asdict(line) for line in found], indent=2, ensure_ascii=False))
         return
@@ -76,7 +82,7 @@ def verify(
         head = log_book.head(conn)
         broken = log_book.verify(conn, known)
         files = [] if broken is not None else list(attachments.check(conn, at.settings.ledger.attachments))
-        count = sum(1 for _ in log_book.rows(conn, (attachments.KIND,)))
+        count = 0 if broken is not None else sum(1 for _ in log_book.rows(conn, (attachments.KIND,)))
     faults = [*([broken] if broken else []), *files]
     if as_json:
         body = {"holds": not faults, "rows": head.n, "head": str(head), "attachments": count}
@@ -159,6 +165,8 @@ def attach(
         town, place = place_of(at, site, municipality)
         if under is not None:
             retention.clause(at.registry, town, under)
+        if len(about) > _ABOUT_CHARS:
+            raise InputError(f"--about has {len(about):,} characters, more than the {_ABOUT_CHARS:,} that are taken")
         who, now_us = named(by), at.clock.now_us()
         of_us = now_us if when is None else parse_time(when, at.zone, "--at")
         from_us = None if counts_from is None else parse_time(counts_from, at.zone, "--counts-from")
@@ -180,7 +188,10 @@ def _choice(at: Opened, site: str | None, municipality: str | None, start: str |
     if municipality is not None:
         place_of(at, None, municipality)
     from_us = None if start is None else parse_time(start, at.zone, "--from")
-    return Choice(site, municipality, from_us, None if until is None else parse_time(until, at.zone, "--to"))
+    to_us = None if until is None else parse_time(until, at.zone, "--to")
+    if from_us is not None and to_us is not None and from_us >= to_us:
+        raise InputError(f"--from {start!r} is not before --to {until!r}")
+    return Choice(site, municipality, from_us, to_us)
 
 
 def _about(at: Opened, choice: Choice, count: int, without_persons: bool) -> list[str]:

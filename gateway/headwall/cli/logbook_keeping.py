@@ -17,7 +17,7 @@ from headwall.law import localtime
 from headwall.ledger import attachments, log_book
 from headwall.rules import retention
 
-RowNumber = Annotated[int, typer.Argument(metavar="ROW", min=1, help="see headwall logbook show")]
+RowNumber = Annotated[int, typer.Argument(metavar="ROW", min=1, max=2**63 - 1, help="see headwall logbook show")]
 By = Annotated[str, typer.Option("--by", help="name of the person who decides")]
 Reason = Annotated[str, typer.Option("--reason", help="why, with the reference of the order or request")]
 SiteOption = Annotated[str | None, typer.Option("--site", help="of this site")]

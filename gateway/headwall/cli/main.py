@@ -75,6 +75,8 @@ def _root() -> None:
 
 def app() -> None:
     """Entry point: run a command; an error raised on purpose is printed without a traceback, exit 1."""
+    if any(each != each.encode("utf-8", "replace").decode() for each in sys.argv):
+        _fail("an argument is no UTF-8 text; set the terminal to UTF-8, and give files other names")
     try:
         build(next(iter(sys.argv[1:]), None))()
     except HeadwallError as error:

@@ -19,6 +19,7 @@ from headwall.registry import Registry, load_registry
 from headwall.settings import Settings, load_settings
 
 _NAME_CHARS = 100
+_YEARS = range(1900, 2200)
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,13 @@ def opened(config: Path) -> Iterator[Opened]:
 
 
 def parse_time(text: str, where: tzinfo, option: str) -> int:
-    """An instant from "2026-06-10 15:42" (local time in `where`) or a time with its offset."""
+    """An instant from "2026-06-10 15:42" (local time in `where`) or a time with its offset; InputError for no such."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(f"{option} {text!r} is no time; write 2026-06-10 15:42 or 2026-06-10T15:42-04:00") from None
+    if moment.year not in _YEARS:  # what is entered stays: a slip there could never be taken out of the log book again
+        raise InputError(f"{option} {text!r}: the year must be from {_YEARS[0]} to {_YEARS[-1]}")
     return to_us(moment) if moment.tzinfo is not None else localtime.from_local(moment, where)
 
 

@@ -30,9 +30,12 @@ By = Annotated[str, typer.Option("--by", help="name of the person who measured o
 When = Annotated[str | None, typer.Option("--at", help="when: 2026-06-10 15:42, local time; default: now")]
 Note = Annotated[str, typer.Option("--note", help="what else is to be known")]
 Replaces = Annotated[
-    int | None, typer.Option("--replaces", metavar="ID", min=1, help="the entry in whose stead this one stands")
+    int | None,
+    typer.Option("--replaces", metavar="ID", min=1, max=2**63 - 1, help="the entry in whose stead this one stands"),
 ]
 SiteArgument = Annotated[str, typer.Argument(metavar="SITE", help="site id of the registry")]
+#: deeper than any tank, basin or snow
+_MOST_M = 100
 _PIPE = re.compile(r"(\d{1,9}(?:\.\d{1,12})?) ?x ?(\d{1,9}(?:\.\d{1,12})?)")
 
 
@@ -384,6 +387,8 @@ def _measure(text: str, base: str, option: str, *, above: int | None = None, lea
         raise InputError(f"{option}: {error}") from None
     if (above is not None and value <= above) or (least is not None and value < least):
         raise InputError(f"{option} {text!r} must {'be more than 0' if above is not None else 'not be below 0'}")
+    if base == "m" and abs(value) > _MOST_M:
+        raise InputError(f"{option} {text!r} must be at most {_MOST_M} m")
     number = re.match(r"-?[\d.]+", text.strip())
     assert number is not None  # parse_quantity took it
     return f"{number[0]} {text.strip()[number.end() :].strip()}"

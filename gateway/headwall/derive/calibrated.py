@@ -15,12 +15,15 @@ from typing import Final, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
+from headwall.errors import InputError
 from headwall.ledger import schema
 from headwall.ledger.calibrations import Calibration
 from headwall.units import convert
 
 #: kinds whose points are true values and readings of the stream itself
 LINES: Final = ("level_two_point", "current_two_point", "two_point", "one_point")
+#: slopes of lines lie between
+_LEAST, _MOST = Fraction(1, 100), Fraction(100)
 
 
 class Line(NamedTuple):
@@ -39,7 +42,7 @@ def line_of(record: Calibration, unit: str) -> Line | None:
         unit: of the datastream; a record in another unit of the same kind (mm for m) is converted.
 
     Raises:
-        InputError: a record in a unit of another kind.
+        InputError: a record in a unit of another kind, or points of which no line can be made.
     """
     if record.kind not in LINES or record.verdict == "pass":
         return None
@@ -49,6 +52,8 @@ def line_of(record: Calibration, unit: str) -> Line | None:
     mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
     spread = sum((x - mean_x) ** 2 for x, _ in points)
     slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread if spread else Fraction(1)
+    if not _LEAST < slope < _MOST:
+        raise InputError(f"its points give {float(slope):g} of the truth for 1 of the reading, which no sensor does")
     return Line(float(slope), float(mean_y - slope * mean_x))
 
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
+from headwall.errors import InputError
 from headwall.ledger import schema
 from headwall.ledger.calibrations import Calibration
 from headwall.registry import Registry
@@ -25,6 +26,7 @@ from headwall.units import Depth, parse_depth
 
 #: the kind of calibration that says how much a tip is
 RAIN_VOLUME: Final = "rain_volume"
+_MOST: Final = 10
 
 
 class Tip(NamedTuple):
@@ -81,6 +83,12 @@ def tip_factor(record: Calibration) -> Fraction:
     if record.verdict == "pass" or reference <= 0 or reading <= 0:
         return Fraction(1)
     return reference / reading
+
+
+def check_tip(record: Calibration) -> None:
+    """InputError for a rain_volume calibration that says what no gauge does."""
+    if record.kind == RAIN_VOLUME and not Fraction(1, _MOST) < tip_factor(record) < _MOST:
+        raise InputError(f"a tip would be {float(tip_factor(record)):g} times its nominal depth; look at the points")
 
 
 def tip_depths(conn: sa.Connection, registry: Registry, datastream: str) -> TipDepths:

@@ -123,7 +123,7 @@ def load_profile(name: str) -> Profile:
     if name.endswith(".toml"):
         return parse_profile(_read(Path(name)), name)
     source = files(__package__).joinpath("profiles", f"{name}.toml")
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or not source.is_file():
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) or not source.is_file():
         raise ConfigurationError(name, [f"there is no such profile; known are {', '.join(profile_names())}"])
     return parse_profile(source.read_text(encoding="utf-8"), f"profile {name}")
 

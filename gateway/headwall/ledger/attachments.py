@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,14 @@ def store(folder: Path, file: Path) -> Stored:
         InputError: it cannot be read or written, is too large, or is of another type.
     """
     try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe or a device may have no end
+            raise InputError(f"{file} is no file")
+        if found.st_size > _MOST_BYTES:
+            raise InputError(f"{file} has {found.st_size:,} bytes, more than the {_MOST_BYTES:,} that are taken")
         data = file.read_bytes()
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    if len(data) > _MOST_BYTES:
-        raise InputError(f"{file} has {len(data):,} bytes, more than the {_MOST_BYTES:,} that are taken")
     kind = next((name for start, name in _TYPES.items() if data.startswith(start)), None)
     if kind is None:
         raise InputError(f"{file} is no JPEG, PNG or PDF; save it as one of them")

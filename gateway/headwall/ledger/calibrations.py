@@ -27,11 +27,21 @@ from headwall.ledger import schema
 
 #: fits the columns; the registry says which datastreams there are
 _DATASTREAM = r"^[a-z0-9][a-z0-9-]{0,31}/[a-z0-9][a-z0-9_]*\.[a-z0-9_]{1,30}$"
-_Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
+_Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
 _Datastream = Annotated[str, msgspec.Meta(pattern=_DATASTREAM)]
 _Points = Annotated[list["Point"], msgspec.Meta(max_length=100)]
+_PLACES = 40
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+def _check_number(value: Decimal) -> None:
+    """What no instrument shows would stop every judgement that computes with it: "NaN", "1e999999"."""
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or value.adjusted() > 9 or exponent < -_PLACES:
+        raise ValueError(
+            f"{str(value)[:40]} is no reading; write at most 10 digits before the point and {_PLACES} after"
+        )
 
 
 class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +49,10 @@ class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     reference: Decimal
     reading: Decimal
+
+    def __post_init__(self) -> None:
+        _check_number(self.reference)
+        _check_number(self.reading)
 
 
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +79,10 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tolerance: _Text = ""
     verdict: Literal["pass", "fail", ""] = ""
     note: _Text = ""
+
+    def __post_init__(self) -> None:
+        for value in self.result.values():
+            _check_number(value)
 
     @property
     def done_us(self) -> int:
@@ -100,6 +118,8 @@ def parse_calibrations(data: bytes, source: str) -> list[Calibration]:
         found = [msgspec.convert(record, Calibration) for record in records]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{source} holds no calibration record: {error}; docs/operator.md shows one") from None
+    if not found:
+        raise InputError(f"{source} holds no calibration record: its list is empty")
     for record in found:
         if not record.as_found and not record.as_left:
             raise InputError(f"{source}: a calibration needs at least one point, in as_found or as_left")

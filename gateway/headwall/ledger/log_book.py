@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,9 +135,17 @@ def verify(conn: sa.Connection, noted: Head | None = None) -> Broken | None:
     Args:
         noted: a head of an earlier day that was kept elsewhere: row and hash must be in the book as they were.
     """
-    redacted = {row.body.get("row") for row in rows(conn, (REDACTION,))}
+    try:
+        redacted = {row.body.get("row") for row in rows(conn, (REDACTION,))}
+        query = sa.select(schema.records).order_by(schema.records.c.n)
+        return _verify(conn, conn.execute(query).mappings(), redacted, noted)
+    except UNREADABLE:
+        return _unreadable(conn)
+
+
+def _verify(conn: sa.Connection, found: Iterable[Any], redacted: set[Any], noted: Head | None) -> Broken | None:
     before = Head(0, _START)
-    for row in conn.execute(sa.select(schema.records).order_by(schema.records.c.n)).mappings():
+    for row in found:
         why = _fault(row, before, redacted)
         if why is None and noted is not None and row["n"] == noted.n and row["hash"] != noted.hash:
             why = "is not the row that was noted: the book was written anew, here or before"
@@ -150,6 +158,20 @@ def verify(conn: sa.Connection, noted: Head | None = None) -> Broken | None:
     if noted is not None and noted.n > before.n:
         return Broken(before.n + 1, f"is missing at the end: row {noted.n} was noted")
     return None
+
+
+def _unreadable(conn: sa.Connection) -> Broken:
+    """The first row that holds what was never written: no JSON, or no text."""
+    for n in conn.execute(sa.select(schema.records.c.n).order_by(schema.records.c.n)).scalars().all():
+        try:
+            row = conn.execute(sa.select(schema.records).where(schema.records.c.n == n)).mappings().one()
+            if row["hash"] == _digest({key: row[key] for key in _CHAINED}):
+                _digest({key: row[key] for key in ("by", "personal", "salt")})
+                continue
+        except UNREADABLE:
+            pass
+        return Broken(n, "was changed after it was written")
+    return Broken(0, "cannot be read")
 
 
 def head(conn: sa.Connection) -> Head:
@@ -167,12 +189,18 @@ def _fault(row: Any, before: Head, redacted: set[Any]) -> str | None:
     if row["hash"] != _digest({key: row[key] for key in _CHAINED}):
         return "was changed after it was written"
     if row["salt"] is None:
-        return None if row["n"] in redacted else "has lost its name, and no row says that it was redacted"
+        if row["n"] not in redacted:
+            return "has lost its name, and no row says that it was redacted"
+        if row["by"] != REDACTED or row["personal"] is not None:
+            return "was redacted, and names somebody again: changed after it was written"
+        return None
     if row["personal_digest"] != _digest({key: row[key] for key in ("by", "personal", "salt")}):
         return "was changed after it was written: its name or personal details"
     return None
 
 
+#: what reading a row raises that somebody changed into what the book never writes
+UNREADABLE = (TypeError, ValueError, AttributeError, RecursionError)
 _CHAINED = ("n", "kind", "personal_digest", "body", "at_us", "previous")
 
 

@@ -164,7 +164,7 @@ class OutfallRule:
         until_us = self._until_us(step, site)
         start_us = start_us // HOUR_US * HOUR_US
         line = self._line(step, site, start_us)
-        start_us = min(start_us, line.until_us)
+        start_us = max(min(start_us, line.until_us), line.whole_us + MEMORY_US)
         if until_us is None or line.until_us >= until_us:
             return
         for hour in self._hours(step, site, line.until_us, until_us):
@@ -176,7 +176,8 @@ class OutfallRule:
         """The hours before an instant: those kept, or where they do not reach, an empty line from far enough back."""
         line = self._lines.get(site.id)
         if line is None or (start_us < line.until_us and start_us < line.whole_us + MEMORY_US):
-            line = _Line(self._watch(step, site), start_us - MEMORY_US, start_us - MEMORY_US)
+            first_us = self._unjudged_us(step, site, start_us) - MEMORY_US
+            line = _Line(self._watch(step, site), first_us, first_us)
         elif start_us < line.until_us:
             kept, line = line, _Line(self._watch(step, site), line.whole_us, line.whole_us)
             for hour in kept.hours:
@@ -184,6 +185,11 @@ class OutfallRule:
                     line.add(hour)
         self._lines[site.id] = line
         return line
+
+    def _unjudged_us(self, step: Step, site: Site, start_us: int) -> int:
+        """From when on hours may not have been judged before a restart: the last of them waited for a gauge."""
+        flow = self._newest_us(step, self._flow_streams(site, start_us), start_us - 1)
+        return start_us if flow is None else (flow - _WAITS_US) // HOUR_US * HOUR_US
 
     def _watch(self, step: Step, site: Site) -> Watch:
         """With what is approved as of now: a later approval makes its time be judged again."""
@@ -200,16 +206,16 @@ class OutfallRule:
 
     def _until_us(self, step: Step, site: Site) -> int | None:
         """The end of the last hour that can be judged: flow and rain have been heard of after it."""
-        flow = self._newest_us(step, self._flow_streams(site, step.now_us))
-        rain = self._newest_us(step, [gauge.datastream for gauge in site.gauges])
+        flow = self._newest_us(step, self._flow_streams(site, step.now_us), step.now_us)
+        rain = self._newest_us(step, [gauge.datastream for gauge in site.gauges], step.now_us)
         if flow is None:
             return None
         heard_us = min(flow, max(rain or 0, step.now_us - _WAITS_US))
         return heard_us // HOUR_US * HOUR_US
 
-    def _newest_us(self, step: Step, datastreams: Sequence[str]) -> int | None:
-        """The newest reading of any of them."""
-        found = (newest_time(step.conn, name, step.now_us, through=step.through) for name in datastreams)
+    def _newest_us(self, step: Step, datastreams: Sequence[str], at_us: int) -> int | None:
+        """The newest reading of any of them at or before an instant."""
+        found = (newest_time(step.conn, name, at_us, through=step.through) for name in datastreams)
         return max((each for each in found if each is not None), default=None)
 
     # --- hours ---
