@@ -1,4 +1,7 @@
-"""A restart of the gateway changes nothing of what is suspected: not of long ago, not of hours that still waited."""
+"""A restart of the gateway changes nothing of what is suspected: not of long ago, not of hours that still waited.
+
+And what no hour has ended for costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.outfall_house import DAY, PULSE, OutfallHouse, Reading, outfall_registry, quiet
+from headwall.rules import outfalls
+from support.outfall_house import DAY, PULSE, START, OutfallHouse, Reading, outfall_registry, quiet
 from support.rules_house import MINUTE
 
 
@@ -45,3 +49,20 @@ def test_hours_that_waited_for_the_gauge_are_judged_after_a_restart_and_a_long_s
     house.feed([each for each in of_gauge if heard(each, PULSE[0], back_us)])
     house.feed([each for each in readings if heard(each, back_us, back_us + DAY)])
     assert [start_us for start_us, _ in open_spans(house)] == [PULSE[0]]
+
+
+def test_between_two_hours_a_report_costs_an_outfall_no_look_into_the_ledger(
+    house: OutfallHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked(*_: object, **__: object) -> None:
+        raise AssertionError("looked into the ledger")
+
+    house.feed(quiet(1))
+    now_us = START + DAY + 5 * MINUTE
+    house.feed([("node-7", "meter.flow", now_us, 0.002), ("board-a", "rain.tips", now_us, 0)])
+    with monkeypatch.context() as patched:
+        patched.setattr(outfalls, "newest_time", looked)
+        house.feed([("node-7", "meter.flow", now_us + MINUTE, 0.002), ("board-a", "rain.tips", now_us + MINUTE, 0)])
+        assert house.engine.healthy() is None
+        house.feed([("node-7", "meter.flow", now_us + 60 * MINUTE, 0.002)])
+        assert "looked into the ledger" in (house.engine.healthy() or "")

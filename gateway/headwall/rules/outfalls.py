@@ -103,6 +103,7 @@ class OutfallRule:
         self._historical_after_us = historical_after_us
         self._lines: dict[str, _Line] = {}
         self._approvals: int | None = None
+        self._newest: dict[tuple[str, int], int | None] = {}  # of the step under way: outfalls share gauges
         self._sites = {site.id: site for site in registry.sites if self._has_flow(site)}
         self._gauges = {gauge.datastream for site in self._sites.values() for gauge in site.gauges}
         self._sites_of: dict[str, list[str]] = {}
@@ -121,6 +122,7 @@ class OutfallRule:
         self._approvals = None
 
     def judge(self, step: Step) -> None:
+        self._newest.clear()
         touched: dict[str, int] = {}
         for datastream, first_us in _starts(step):
             start_us = _after_last_rain(step, datastream, first_us) if datastream in self._gauges else first_us
@@ -161,11 +163,16 @@ class OutfallRule:
         ]
 
     def _judge_site(self, step: Step, site: Site, start_us: int) -> None:
-        until_us = self._until_us(step, site)
         start_us = start_us // HOUR_US * HOUR_US
+        known = self._lines.get(site.id)
+        if known is not None and start_us >= known.until_us >= step.now_us // HOUR_US * HOUR_US:
+            return  # no hour has ended since
+        until_us = self._until_us(step, site)
+        if until_us is None:
+            return
         line = self._line(step, site, start_us)
         start_us = max(min(start_us, line.until_us), line.whole_us + MEMORY_US)
-        if until_us is None or line.until_us >= until_us:
+        if line.until_us >= until_us:
             return
         for hour in self._hours(step, site, line.until_us, until_us):
             line.add(hour)
@@ -215,7 +222,10 @@ class OutfallRule:
 
     def _newest_us(self, step: Step, datastreams: Sequence[str], at_us: int) -> int | None:
         """The newest reading of any of them at or before an instant."""
-        found = (newest_time(step.conn, name, at_us, through=step.through) for name in datastreams)
+        for name in datastreams:
+            if (name, at_us) not in self._newest:
+                self._newest[name, at_us] = newest_time(step.conn, name, at_us, through=step.through)
+        found = (self._newest[name, at_us] for name in datastreams)
         return max((each for each in found if each is not None), default=None)
 
     # --- hours ---
