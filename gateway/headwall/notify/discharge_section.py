@@ -64,6 +64,14 @@ def suspected_discharge(look: Lookup, fact: SuspectedDischarge) -> Section:
                     *evidence_rows(fact.evidence),
                 ),
             ),
+            Block(
+                "What to enter",
+                (
+                    row("A sample", f"headwall record sample {fact.site} --by NAME"),
+                    row("It was allowed", f"headwall approval add KIND --site {fact.site}"),
+                    row("You decide", f"headwall case list --site {fact.site}"),
+                ),
+            ),
             Block("The outfall", (row("Place", _place(look, fact.site)), row("Readings", fact.datastream))),
             Block("Reference", (row("This matter", f"suspected discharge, {fact.site}, {since}"),)),
         ),
