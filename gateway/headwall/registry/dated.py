@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+#: a year: no silence and no dwelling is waited for longer, and no clock could
+MOST_MIN: Final = 366 * 24 * 60
 #: a text that says something
 Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 

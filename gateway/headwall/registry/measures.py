@@ -18,7 +18,7 @@ from headwall.hydrology.rating import RatingTable
 from headwall.hydrology.sediment import StageVolume
 from headwall.hydrology.septic import Tank as TankDepths
 from headwall.hydrology.weir import V_NOTCH_ANGLES
-from headwall.registry.dated import Dated, Said
+from headwall.registry.dated import MOST_MIN, Dated, Said
 from headwall.units import parse_quantity
 
 #: what a sensor of a site measures there: stage above a control and the stage behind it, the air for compensation, the
@@ -219,7 +219,7 @@ class Tank(Dated):
     floor: SizeM
     baffle: SizeM
     tolerance: Annotated[LengthM, Field(ge=0)] = 0.0127
-    dwell_min: int = Field(default=60, ge=0)
+    dwell_min: int = Field(default=60, ge=0, le=MOST_MIN)
 
     @model_validator(mode="after")
     def _stands(self) -> Tank:

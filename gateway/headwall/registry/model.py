@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from headwall.registry.dated import Dated, Entry, Said
+from headwall.registry.dated import MOST_MIN, Dated, Entry, Said
 from headwall.registry.measures import Basin, Correction, Level, Rating, Role, SizeM, Tank
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
@@ -151,7 +151,7 @@ class Datastream(Dated):
     null_limit: int = Field(default=5, gt=0, le=1000)
     calibrations: tuple[Calibration, ...] = ()
     calibrate_every_days: int | None = Field(default=None, gt=0, le=3660)
-    silent_after_min: int = Field(default=60, gt=0)
+    silent_after_min: int = Field(default=60, gt=0, le=MOST_MIN)
     off: tuple[OffTime, ...] = ()
     heated: bool = False
     most_tips: int | None = Field(default=None, gt=0)
