@@ -280,6 +280,42 @@ def test_flow_after_frost_is_taken_for_melt_water_unless_its_water_says_otherwis
     assert (found.evidence.set_aside == "melt") == (state == "wet")
 
 
+def test_a_surge_some_hours_after_light_rain_is_suspected_and_a_lesser_pulse_is_not() -> None:
+    """Rain of two tips runs off for hours, but makes no sudden 10 L/s once it has stopped."""
+    rain = [hour(_QUIET, rain=2), hour(_QUIET + 1), hour(_QUIET + 2)]
+    assert last(*rain[:1], hour(_QUIET + 1, high=0.012)).state == "wet"  # it has just rained
+    assert last(*rain, hour(_QUIET + 3, high=0.012)).state == "suspected"
+    assert last(*rain, hour(_QUIET + 3, high=0.0069)).state == "wet"  # less than Settings.surge_m3_s above the base
+    assert last(*rain, hour(_QUIET + 3, high=0.012), hour(_QUIET + 4, high=0.011)).state == "suspected"  # its 2nd hour
+    risen = hour(_QUIET + 2, high=0.006)
+    assert last(*rain[:2], risen, hour(_QUIET + 3, high=0.012)).state == "wet"  # not of a sudden
+    wetter = [hour(_QUIET, rain=10), *rain[1:]]
+    assert last(*wetter, hour(_QUIET + 3, high=0.012)).state == "wet"  # that is no light rain
+
+
+def test_a_surge_is_no_melt_water_and_slow_rises_are() -> None:
+    frost = [hour(at, air_c=-5.0) for at in range(_QUIET)]
+    salty = Water(6.0, 0.3, 30.0)
+    surge = hour(_QUIET, high=0.012, air_c=3.0, water=salty)
+    assert judge([*frost, surge])[-1].state == "suspected"
+    slow = [hour(_QUIET + n, high=0.002 + 0.003 * (n + 1), air_c=3.0, water=salty) for n in range(4)]
+    assert {each.state for each in judge([*frost, *slow])[_QUIET:]} == {"wet"}
+
+
+@pytest.mark.parametrize(("at_dawn", "state"), [(0.004, "suspected"), (0.002, "wet")])
+def test_in_thaw_a_level_counts_if_it_holds_through_the_night(at_dawn: float, state: str) -> None:
+    frost = [hour(at, air_c=-5.0) for at in range(_QUIET)]
+    thaw = [hour(_QUIET + n, at_dawn if n % 24 in range(8) else 0.004, air_c=3.0) for n in range(40)]
+    assert judge([*frost, *thaw])[-1].state == state
+
+
+def test_dewatering_that_began_while_rain_ran_off_is_held_against_the_week_before_it() -> None:
+    began = [hour(_QUIET, 0.01, rain=5), *(hour(_QUIET + n, 0.006) for n in range(1, 80))]
+    assert last(*began).state == "suspected"
+    settled = [hour(_QUIET, 0.01, rain=12), *(hour(_QUIET + n, 0.0035) for n in range(1, 90))]
+    assert last(*settled).state == "base_flow"  # ground water stands higher after rain
+
+
 def test_a_pulse_at_an_hour_of_timers_is_set_aside_from_the_second_day_on() -> None:
     def days(local: int) -> list[str]:
         found = judge(hour(at, high=0.003 if at % 24 == local and at >= _QUIET else None) for at in range(_QUIET + 72))

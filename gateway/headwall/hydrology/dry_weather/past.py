@@ -22,6 +22,7 @@ class Noted(NamedTuple):
     wet: bool = False
     usable: bool = False  # its flow can be part of a base
     pulse: bool = False
+    surge: bool = False
 
 
 class Base(NamedTuple):

@@ -40,6 +40,10 @@ class Settings:
             quantile of the week before: in dry weather ground water only falls.
         level_noises, level_share: by how many standard deviations of hourly flows and what share it is exceeded;
             `level_wet_share` where rain came in between, after which ground water is higher.
+        surge_m3_s: so much more of a sudden than before is no light rain and no melting snow.
+        raining_hours: while that rain fell within so many hours, not even such a surge is looked at.
+        holds_hours, holds_share: while snow may melt, a level counts only where so many hours of the last day all
+            stand by this share above the low of the week: nothing melts in the coldest hours.
         rhythm_noises, rhythm_share: by how much flow of the evening and of the morning exceeds that before dawn.
         least_m3_s: no smaller excess is looked at.
         melt_days, melt_after_hours: snow may lie where it froze within so many days, and melt where it was above
@@ -74,6 +78,10 @@ class Settings:
     level_noises: float = 3.0
     level_share: float = 0.15
     level_wet_share: float = 1.0
+    surge_m3_s: float = 0.005
+    raining_hours: int = 2
+    holds_hours: int = 18
+    holds_share: float = 0.3
     rhythm_noises: float = 4.0
     rhythm_share: float = 0.08
     least_m3_s: float = 0.00006

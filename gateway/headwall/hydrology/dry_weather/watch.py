@@ -89,7 +89,13 @@ class Watch:
         base = past.base()
         unknown = evidence.rain_unknown_hours > (1 - settings.known_share) * settings.dry_hours
         state: State = "not_known"
-        if hour.flow_m3_s is not None and wet:
+        judged = base is not None and not unknown and evidence.rain < self._dry_below
+        raining = past.rain(settings.raining_hours) >= self._wet_from
+        if (
+            hour.flow_m3_s is not None
+            and wet
+            and (raining or not judged or base is None or not self._surge(hour, base))
+        ):
             state = "wet"
         elif hour.flow_m3_s is not None and evidence.rain >= self._dry_below:
             state = "recession"
@@ -101,7 +107,7 @@ class Watch:
         """Judges flow in dry weather."""
         hour, settings = noted.hour, self._settings
         pulse, level, rhythm = self._pulse(hour, base), self._level(noted, base), self._rhythm(base)
-        self._past.last = noted._replace(pulse=pulse.ratio >= 1)
+        self._past.last = noted._replace(pulse=pulse.ratio >= 1, surge=self._surge(hour, base))
         ratios = {"pulse": pulse.ratio, "level": level.ratio, "rhythm": rhythm.ratio}
         melt = self._past.may_melt()
         signs, aside = self._left(ratios, noted, base, melt)
@@ -136,9 +142,10 @@ class Watch:
         if noted.approved is not None:
             return {}, noted.approved
         if melt and signs:  # levels rise and days have a rhythm by melt water too
-            if "pulse" not in signs or not self._not_melt(noted.hour, base):
+            unlike = {"pulse": self._not_melt(noted.hour, base), "level": self._holds(noted)}
+            signs = {name: ratio for name, ratio in signs.items() if unlike.get(name)}
+            if not signs:
                 return {}, "melt"
-            signs = {"pulse": signs["pulse"]}
         if signs.keys() == {"pulse"} and self._past.timed():
             return {}, "irrigation"
         return signs, None
@@ -174,15 +181,22 @@ class Watch:
         """The last hours against what the week before fell to."""
         settings = self._settings
         recent = flows_of([*self._past.usable(2 * settings.level_hours - 1), noted.hour])[-settings.level_hours :]
+        if not noted.usable or len(recent) < settings.level_hours:
+            return _Sign(0.0, None)
         week = settings.level_back_hours
-        before, share = flows_of(self._past.usable(self._past.hours_since_wet(week))), settings.level_share
-        if len(before) < _LEAST_BEFORE:  # ground water may have risen with the rain
-            before, share = flows_of(self._past.usable(week)), settings.level_wet_share
-        if not noted.usable or len(recent) < settings.level_hours or len(before) < _LEAST_BEFORE:
+        since_rain = flows_of(self._past.usable(self._past.hours_since_wet(week)))
+        with_rain = flows_of(self._past.usable(week))  # after which ground water stands higher
+        against = ((since_rain, settings.level_share), (with_rain, settings.level_wet_share))
+        signs = [self._raised(median(recent), before, share, base) for before, share in against]
+        return max(signs, key=lambda sign: sign.ratio)
+
+    def _raised(self, flow: float, before: list[float], share: float, base: Base) -> _Sign:
+        settings = self._settings
+        if len(before) < _LEAST_BEFORE:
             return _Sign(0.0, None)
         low = sorted(before)[int(settings.level_low * len(before))]
         least = max(settings.level_noises * scatter(before[-72:], base.noise), share * low, settings.least_m3_s)
-        return _Sign((median(recent) - low) / least, low)
+        return _Sign((flow - low) / least, low)
 
     def _rhythm(self, base: Base) -> _Sign:
         """Sewage runs low before dawn and higher both the evening before and the morning after, a recession does not.
@@ -205,16 +219,42 @@ class Watch:
 
     def _not_melt(self, hour: Hour, base: Base) -> bool:
         """Whether a pulse is too warm for melt water, or too sudden and fresh."""
-        if self._warm(hour.high_water, base):
+        if self._warm(hour.high_water, base) or self._surge(hour, base):
             return True
-        before = self._past.before.hour.high_m3_s if self._past.before else None
-        if before is None or hour.high_m3_s is None or before - base.flow >= (hour.high_m3_s - base.flow) / 4:
+        if not self._sudden(hour, base):
             return False
         settings, ions, solids = self._settings, hour.high_water.conductivity_s_m, hour.high_water.turbidity_ntu
         if ions is not None:
             own = base.water.conductivity_s_m
             return ions <= (settings.fresher * own if own is not None and base.runs else settings.fresh_s_m)
         return solids is not None and base.water.turbidity_ntu is not None and solids <= 1.2 * base.water.turbidity_ntu
+
+    def _sudden(self, hour: Hour, base: Base) -> bool:
+        """Whether flow stands high of a sudden: in the hour before it was a quarter at most of what it is now."""
+        before = self._past.before.hour.high_m3_s if self._past.before else None
+        if before is None or hour.high_m3_s is None:
+            return False
+        return before - base.flow < (hour.high_m3_s - base.flow) / 4
+
+    def _surge(self, hour: Hour, base: Base) -> bool:
+        """Whether flow is more of a sudden than some light rain or melting snow make it; it may be its second hour."""
+        if hour.high_m3_s is None or hour.high_m3_s - base.flow < self._settings.surge_m3_s:
+            return False
+        return self._sudden(hour, base) or (self._past.before is not None and self._past.before.surge)
+
+    def _surge_after_light_rain(self, hour: Hour, base: Base, evidence: Evidence) -> bool:
+        raining = self._past.rain(self._settings.raining_hours) >= self._wet_from
+        return not raining and evidence.rain < self._dry_below and self._surge(hour, base)
+
+    def _holds(self, noted: Noted) -> bool:
+        """Whether a level holds through the coldest hours of the day, in which nothing melts."""
+        settings = self._settings
+        day = flows_of([*self._past.usable(23), noted.hour])
+        before = flows_of(self._past.usable(settings.level_back_hours))
+        if len(day) < settings.holds_hours or len(before) < _LEAST_BEFORE:
+            return False
+        low = sorted(before)[int(settings.level_low * len(before))]
+        return min(day) >= (1 + settings.holds_share) * low + settings.least_m3_s
 
     def _warm(self, water: Water, base: Base) -> bool:
         warmer = _less(water.temperature_c, base.water.temperature_c)
