@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from headwall.hydrology.gauges import Span
 from headwall.registry import Registry
 from headwall.registry.model import Site
-from headwall.rules.gauge_set import sets_of_site
-from headwall.rules.layers import GaugeLayers
+from headwall.rules.gauge_set import Member
+from headwall.rules.layers import FOREVER_US, GaugeLayers
 from headwall.rules.rain import neighbour_us
 from headwall.rules.rain_heard import Gauge, hear
 
@@ -45,19 +45,18 @@ def rain_of_site(
     end_us: int,
     through: int,
 ) -> SiteRain:
-    """Rain with start_us <= time < end_us of the site's first set of gauges; without a gauge all of it is a gap.
+    """Rain with start_us <= time < end_us of the gauges that the site has then; without a gauge all of it is a gap.
 
     Args:
         layers_of: the layers of a gauge by its datastream.
         through: the append position up to which the ledger is read.
     """
-    sets = sets_of_site(registry, site)
-    if not sets:
-        return SiteRain([], [(start_us, end_us)], None)
     gauges = [
         Gauge(member, layers_of(member.datastream), registry.silent_after_us(member.datastream))
-        for member in sets[0].members
+        for member in _members(registry, site)
     ]
+    if not gauges:
+        return SiteRain([], [(start_us, end_us)], None)
     heard = hear(conn, gauges, start_us, end_us, through, 0)
     if heard.heard_us is None:
         return SiteRain([], [(start_us, end_us)], None)
@@ -73,6 +72,13 @@ def rain_of_site(
     if heard.heard_us < end_us:
         gaps.append((max(heard.heard_us, start_us), end_us))
     return SiteRain(rain, gaps, heard.heard_us)
+
+
+def _members(registry: Registry, site: Site) -> list[Member]:
+    """The site's gauges, each while it is the site's: primaries first, one after the other, then their backups."""
+    spans = sorted(registry.gauge_spans(site.id), key=lambda span: span.entry.role != "primary")
+    ends = (FOREVER_US if span.end_us is None else span.end_us for span in spans)
+    return [Member(span.entry.datastream, span.start_us, end_us) for span, end_us in zip(spans, ends, strict=True)]
 
 
 def _first_us(conn: sa.Connection, gauges: list[Gauge], start_us: int, through: int) -> int | None:
