@@ -66,7 +66,7 @@ def node_of(
         ("battery", STAGE, 136),
         ("mains", STAGE, 132),
         ("battery", ON_BATTERY, 148),
-        ("mains", ON_MAINS, 160),
+        ("mains", ON_MAINS, 164),
     ],
     ids=["gauge", "stage_on_battery", "stage", "every_kind_on_battery", "every_kind"],
 )
@@ -107,7 +107,7 @@ def test_memory_is_as_whole_after_30_days_as_after_3(broker: Broker, gateway: Sc
     """Sampled sensors alone: contacts and counters are looked at so often that it would take an hour here."""
     every_6_h = [{**sensor, "period_s": 21600} for sensor in ON_BATTERY[1:]]
     quick = {"keepalive_s": 1200, "ntp_every_s": 86400, "watchdog_s": 300}
-    node = node_of(tmp_path, broker, every_6_h, 160, [], mode="mains", **quick)
+    node = node_of(tmp_path, broker, every_6_h, 164, [], mode="mains", **quick)
     node.board.put_files({"main.py": WATCHED})
     with node:
         node.use_clock(gateway)

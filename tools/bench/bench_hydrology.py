@@ -217,7 +217,10 @@ def histories(folder: Path, registry: Registry, years: list[int], months: int) -
 
 
 def recomputed(folder: Path, registry: Registry) -> None:
-    bench = Bench(folder, "minutes", registry)
+    """The rain is judged for a construction site alone: an outfall beside it would be judged again as well."""
+    alone = folder / "alone.toml"
+    alone.write_text(REGISTRY.rpartition("[[sites]]")[0], "utf-8")
+    bench = Bench(folder, "minutes", load_registry(alone))
     count = bench.fill(weather(LIVE_US, LIVE_US + YEAR_US, MINUTE_US))
     end_us = LIVE_US + YEAR_US
     bench.clock.now = end_us
