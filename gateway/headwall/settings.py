@@ -40,7 +40,7 @@ class LedgerSettings(_Section):
 
 
 class InfluxSettings(_Section):
-    url: str
+    url: str = "http://127.0.0.1:8086"  # InfluxDB's own port on this machine
     org: str
     bucket: str
     token: SecretStr | None = None

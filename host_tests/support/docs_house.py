@@ -20,6 +20,7 @@ from headwall.law.profile import load_profile
 from headwall.registry import Registry
 from headwall.registry.model import RegistryFile
 from headwall.rules.engine import RuleEngine
+from headwall.settings import InfluxSettings
 from headwall_board.certs import issue_server
 from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, open_broker
 from headwall_sim.influx_server import InfluxServer
@@ -59,6 +60,8 @@ class DocsHouse:
         self._practice_ports: dict[str, str] = {}
         #: what the pages print → what it is here
         self._here: dict[str, str] = {}
+        #: of the page's InfluxDB, which listens where the settings say nothing
+        self._influx_url: str | None = None
         self._staying: list[subprocess.Popen[str]] = []
         self._secrets = dict.fromkeys(("mqtt-password", "smtp-password", "influx-token", "ca.pem"), "none")
         self._copy_examples(folder)
@@ -120,7 +123,7 @@ class DocsHouse:
                 for printed, real in ports.items()
                 for before in ("port = ", ":")
             }
-            self._here["http://influxdb.village.example:8086"] = influx.url
+            self._here[InfluxSettings.model_fields["url"].default] = self._influx_url = influx.url
             self._secrets = {
                 "mqtt-password": _GATEWAY.password,
                 "smtp-password": smtp.password,
@@ -219,6 +222,8 @@ class DocsHouse:
             text = text.replace("historical_after_days = 30", "historical_after_days = 36500")
             for printed, here in self._here.items():
                 text = re.sub(re.escape(printed) + r"\b", here, text)
+            if self._influx_url is not None:
+                text = text.replace("[influx]", f'[influx]\nurl = "{self._influx_url}"', 1)
             config.write_text(text)
             for name, secret in self._secrets.items():
                 (config.parent / name).write_text(secret)
