@@ -43,7 +43,6 @@ from headwall.wire.contract import UNIT_OF
 
 MISSING = Derived(None, "missing")
 REJECTED = Derived(None, "rejected")
-NOT_SET_UP = Derived(None, "not_set_up")
 _US = 1_000_000
 #: quantities that follow from the height of a role
 _ON_HEIGHTS: Final[dict[str, Role]] = {
@@ -152,10 +151,7 @@ class Derivation:
     # --- what is in force ---
 
     def _measures(self, site: str, quantity: str) -> SiteMeasures:
-        found = self._registry.site(site)
-        if found is None:
-            sites = ", ".join(sorted(each.id for each in self._registry.sites)) or "none"
-            raise UnknownThingError(f"no site {site!r} in the registry; it has {sites}")
+        self._registry.require_site(site)
         measures = self._registry.measures(site)
         there = quantities_of(measures)
         if quantity not in there:

@@ -46,6 +46,10 @@ class Beside:
             return None
         return times[n], self._values[n]
 
+    def read_at(self, near: tuple[int, float] | None) -> str:
+        """Whose reading it was and when, in words; that there was none."""
+        return f"no {self.name} within 15 min" if near is None else f"{self.name}, {from_us(near[0]):%H:%M:%S} UTC"
+
 
 class Step(Protocol):
     """One layer over a reading."""
@@ -122,10 +126,10 @@ class RangeCompensated:
 
     @cached_property
     def _assumed_m_s(self) -> float:
-        level = self.level
-        return (
-            sound.in_air_m_s(level.assumed_air_c) if level.assumed_air_c is not None else level.assumed_sound_m_s or 0
-        )
+        if self.level.assumed_air_c is not None:
+            return sound.in_air_m_s(self.level.assumed_air_c)
+        assert self.level.assumed_sound_m_s is not None  # the step is made for one of the two
+        return self.level.assumed_sound_m_s
 
     def _speed(self, temperature_c: float) -> float | None:
         if self.level.assumed_air_c is not None:
@@ -137,10 +141,10 @@ class RangeCompensated:
         near = self.beside.nearest(time_us)
         assumed = f"the sensor assumes {self._assumed_m_s:.2f} m/s"
         if near is None:
-            return f"{assumed}; no {self.beside.name} within 15 min"
+            return f"{assumed}; {self.beside.read_at(near)}"
         speed = self._speed(near[1])
         there = "outside the relation" if speed is None else f"{speed:.2f} m/s"
-        return f"{assumed}; {there} at {near[1]:g} °C ({self.beside.name}, {from_us(near[0]):%H:%M:%S} UTC)"
+        return f"{assumed}; {there} at {near[1]:g} °C ({self.beside.read_at(near)})"
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,8 @@ class WaterAbove:
     def source(self, time_us: int) -> str:
         near = self.beside.nearest(time_us)
         if near is None:
-            return f"no {self.beside.name} within 15 min"
-        air = f"air {near[1]:g} Pa ({self.beside.name}, {from_us(near[0]):%H:%M:%S} UTC)"
+            return self.beside.read_at(near)
+        air = f"air {near[1]:g} Pa ({self.beside.read_at(near)})"
         return f"(p - air) / (rho g), {air}, rho {self.level.density_kg_m3:g} kg/m³"
 
 
@@ -221,7 +225,7 @@ class Rated:
         parts = [_RATED_BY[self.rating.method](self.rating), f"registry, from {self.rating.valid_from}"]
         if self.beside is not None:
             near = self.beside.nearest(time_us)
-            there = f"{self.beside.name} {near[1]:.4g}" if near else f"no {self.beside.name} within 15 min"
+            there = f"{self.beside.name} {near[1]:.4g}" if near else self.beside.read_at(near)
             parts.insert(1, there)
         return "; ".join(parts)
 
