@@ -96,7 +96,7 @@ def test_without_a_gauge_nothing_is_known_to_be_dry(desk: Desk) -> None:
 def test_a_suspicion_is_shown_as_none_but_that(desk: Desk) -> None:
     fact = SuspectedDischarge(
         municipality="elmsford", site="outfall-7", datastream="node-7/stage.level", start_us=_T - 9 * HOUR,
-        end_us=_T, ongoing=True, likeness="wash_water", confidence=0.8, evidence={}, learned_us=_T,
+        end_us=_T, ongoing=True, likeness="wash_water", confidence=0.8, evidence={},
     )  # fmt: skip
     ledger = Ledger.open(desk.url)
     with ledger.begin() as conn:

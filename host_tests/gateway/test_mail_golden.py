@@ -238,7 +238,6 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
                     "suspected_h": 6,
                     "rain_in_72_h_mm": 0.508,
                 },
-                at("06-10 11:05"),
             )
         ],
     ),

@@ -199,7 +199,6 @@ class SuspectedDischarge(msgspec.Struct, frozen=True, tag="suspected_discharge")
     likeness: str
     confidence: float
     evidence: dict[str, float | int | str]
-    learned_us: int
 
     @property
     def span(self) -> tuple[int, int]:

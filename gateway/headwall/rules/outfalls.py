@@ -9,12 +9,11 @@ case that waits for a person.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-import msgspec
 import sqlalchemy as sa
 import structlog
 
@@ -270,8 +269,6 @@ class OutfallRule:
             for episode in episodes(line.judgements)
             if episode.end_us >= start_us
         ]
-        known = [fact for _, fact in episode_notices.open_notices(step.conn, SuspectedDischarge, site.id)]
-        wanted = [_as_known(fact, known) for fact in wanted]
         changes = episode_notices.sync(
             step.conn, SuspectedDischarge, site.id, wanted, step.now_us, lambda fact: fact.span[1] >= start_us
         )
@@ -315,21 +312,12 @@ class OutfallRule:
             likeness=episode.proposal,
             confidence=round(episode.confidence, 2),
             evidence=evidence,
-            learned_us=step.now_us,
         )
 
 
 def _plain(value: float | int | str) -> float | int | str:
     """Without truth values, which JSON keeps apart from numbers."""
     return ("yes" if value else "no") if isinstance(value, bool) else value
-
-
-def _as_known(fact: SuspectedDischarge, known: Iterable[SuspectedDischarge]) -> SuspectedDischarge:
-    """With when it was first learned."""
-    for old in known:
-        if old.span[0] <= fact.span[1] and fact.span[0] <= old.span[1]:
-            return msgspec.structs.replace(fact, learned_us=old.learned_us)
-    return fact
 
 
 def _after_last_rain(step: Step, gauge: str, at_us: int) -> int:
