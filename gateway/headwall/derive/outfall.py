@@ -40,7 +40,7 @@ class BaseShare(NamedTuple):
 
 def flows(conn: sa.Connection, registry: Registry, site: str, start_us: int, end_us: int) -> list[Sample]:
     """Flow of a site with start_us <= time < end_us, in order of time. UnknownThingError for a site without flow."""
-    return [Sample(each.time_us, each.derived) for each in tested(conn, registry, f"{site}/flow", start_us, end_us)]
+    return [Sample(*each) for each in _values(conn, registry, f"{site}/flow", start_us, end_us)]
 
 
 def passed(conn: sa.Connection, registry: Registry, site: str, start_us: int, end_us: int) -> FlowVolume:
