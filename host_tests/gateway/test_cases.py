@@ -53,9 +53,8 @@ def found(house: OutfallHouse) -> list[Case]:
 def take(house: OutfallHouse, action: str, when: str = "", number: int = 1, by: str = "Olive", **given_: Any) -> Case:
     done_us = local(when) if when else house.clock.now
     with house.ledger.begin() as conn:
-        return steps.take(
-            conn, house.registry, number, action, by=by, done_us=done_us, now_us=house.clock.now, **given_
-        )
+        told = steps.Told(by, done_us, **given_)
+        return steps.take(conn, house.registry, number, action, told, now_us=house.clock.now)
 
 
 def timeline(house: OutfallHouse, case: Case) -> dict[str, tuple[str, str, str]]:
@@ -393,12 +392,12 @@ def test_no_way_leads_to_a_persons_state_without_a_name(walked: OutfallHouse, wa
         number = steps.opened(conn, **opened_).id
         for action, by, outcome, told in walk:
             times = {"serve": {"dated": now_us}, "appeal": {"received": now_us}}.get(action, {}) if told else {}
-            given_ = {"note": "because", "outcome": outcome, "times": times, "done_us": now_us, "now_us": now_us}
+            given_ = {"note": "because", "outcome": outcome, "times": times, "done_us": now_us}
             try:
                 if by == "headwall":
                     steps.by_gateway(conn, cases.case(conn, number), action, note="", now_us=now_us)
                 else:
-                    steps.take(conn, house.registry, number, action, by=by, **given_)
+                    steps.take(conn, house.registry, number, action, steps.Told(by, **given_), now_us=now_us)
             except InputError:
                 continue
         case = cases.case(conn, number)

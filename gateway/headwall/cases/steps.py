@@ -7,6 +7,7 @@ needs to count from; it stands in the log book, and the clocks that it sets stan
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -34,6 +35,26 @@ _UNDER_BROKEN: Final = frozenset({"review", "confirm", "dismiss"})
 #: what has nothing left to correct
 _NOT_AFTER_SET_ASIDE: Final = frozenset({"correct", "abate"})
 _NO_PERSON: Final = frozenset({"", log_book.HEADWALL})
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of a step.
+
+    Attributes:
+        by: who decided or did it.
+        done_us: when it was done.
+        note: what else is to be known; the reason, where the step needs one.
+        outcome: of a decision or an abatement.
+        times: further instants, by the names that the step's entry in MOVES allows.
+    """
+
+    by: str
+    done_us: int
+    note: str = ""
+    means: str = ""
+    outcome: str = ""
+    times: Mapping[str, int] = field(default_factory=dict)
 
 
 def code_of(registry: Registry, case: cases.Case) -> Code:
@@ -79,7 +100,7 @@ def opened(
     what = {"kind": kind, "municipality": municipality, "site": site, "notice": notice, "historical": historical}
     times = {"from_us": span[0], "until_us": span[1]}
     number = cases.add(conn, **what, **times, state="suspected", at_us=now_us)
-    _write(conn, cases.case(conn, number), "open", "suspected", by=by, done_us=span[0], note=note, now_us=now_us)
+    _write(conn, cases.case(conn, number), "open", "suspected", Told(by, span[0], note), now_us=now_us)
     return cases.case(conn, number)
 
 
@@ -89,32 +110,11 @@ def by_gateway(conn: sa.Connection, case: cases.Case, action: str, *, note: str,
     if move.by_person:
         raise InputError(f"{action} is a person's step; the gateway takes none of those")
     _check_state(case, action, move)
-    to = move.to or case.state
-    _write(conn, case, action, to, by=log_book.HEADWALL, done_us=now_us, note=note, now_us=now_us)
+    _write(conn, case, action, move.to or case.state, Told(log_book.HEADWALL, now_us, note), now_us=now_us)
 
 
-def take(
-    conn: sa.Connection,
-    registry: Registry,
-    number: int,
-    action: str,
-    *,
-    by: str,
-    done_us: int,
-    now_us: int,
-    note: str = "",
-    means: str = "",
-    outcome: str = "",
-    times: Mapping[str, int] | None = None,
-) -> cases.Case:
+def take(conn: sa.Connection, registry: Registry, number: int, action: str, told: Told, *, now_us: int) -> cases.Case:
     """A named person's step; returns the case as it stands then.
-
-    Args:
-        by: who decided or did it.
-        done_us: when it was done.
-        note: what else is to be known; the reason, where the step needs one.
-        outcome: of a decision or an abatement.
-        times: further instants, by the names that the step's entry in MOVES allows.
 
     Raises:
         InputError: the case is in no state for it, nobody is named, or something is missing that the step or the
@@ -125,32 +125,19 @@ def take(
     if not move.by_person:
         raise InputError(f"{action} is no step of a person")
     case = cases.case(conn, number, lock=True)
-    if by.strip().lower() in _NO_PERSON:
+    if told.by.strip().lower() in _NO_PERSON:
         raise InputError(f"{action} of case {number} needs the name of the person who does it; write --by")
     _check_state(case, action, move)
-    told = dict(times or {})
+    times = dict(told.times)
     if move.sets:
-        told[move.sets] = done_us
-    _check_told(case, action, move, note, outcome, told, done_us, now_us)
+        times[move.sets] = told.done_us
+    _check_told(case, action, move, replace(told, times=times), now_us)
     code = code_of(registry, case)
-    clause = _clause(code, case, action, outcome)
-    _check_code(code, action, told)
-    told |= dict.fromkeys(move.outcomes.get(outcome, ()), done_us)
-    _write(
-        conn,
-        case,
-        action,
-        move.to or case.state,
-        by=by,
-        done_us=done_us,
-        note=note,
-        now_us=now_us,
-        means=means,
-        outcome=outcome,
-        clause=clause,
-        times=told,
-        code=code,
-    )
+    clause = _clause(code, case, action, told.outcome)
+    _check_code(code, action, times)
+    times |= dict.fromkeys(move.outcomes.get(told.outcome, ()), told.done_us)
+    told = replace(told, times=times)
+    _write(conn, case, action, move.to or case.state, told, now_us=now_us, clause=clause, code=code)
     return cases.case(conn, number)
 
 
@@ -167,28 +154,19 @@ def _check_state(case: cases.Case, action: str, move: Move) -> None:
             raise InputError(f"case {case.id}: the notice was set aside; nothing is left to {action}. Close it")
 
 
-def _check_told(
-    case: cases.Case,
-    action: str,
-    move: Move,
-    note: str,
-    outcome: str,
-    told: Mapping[str, int],
-    done_us: int,
-    now_us: int,
-) -> None:
-    if move.why and not note.strip():
+def _check_told(case: cases.Case, action: str, move: Move, told: Told, now_us: int) -> None:
+    if move.why and not told.note.strip():
         raise InputError(f"{action} of a case needs its reason: it stands in the log book")
-    if move.outcomes and outcome not in move.outcomes:
+    if move.outcomes and told.outcome not in move.outcomes:
         raise InputError(f"{action} needs an outcome: one of {', '.join(move.outcomes)}")
-    if unknown := set(told) - {move.sets, *move.may_set}:
+    if unknown := set(told.times) - {move.sets, *move.may_set}:
         raise InputError(f"{action} tells no {', '.join(sorted(unknown))}")
-    ahead = [name for name, instant in told.items() if instant > now_us and name != "correct_by"]
-    if done_us > now_us or ahead:
+    ahead = [name for name, instant in told.times.items() if instant > now_us and name != "correct_by"]
+    if told.done_us > now_us or ahead:
         raise InputError(f"{action}: {', '.join(ahead) or 'the time'} is in the future; enter it once it is done")
     before = [step for step in case.steps if step.from_state != step.to_state and step.action not in ("open", action)]
     before = [step for step in before if step.by != log_book.HEADWALL]
-    if move.to is not None and before and done_us < before[-1].done_us:
+    if move.to is not None and before and told.done_us < before[-1].done_us:
         raise InputError(
             f"{action} cannot have been done before the step that it follows ({before[-1].action}); look at the times "
             f"with `headwall case show {case.id}`"
@@ -207,10 +185,10 @@ def _clause(code: Code, case: cases.Case, action: str, outcome: str) -> Provisio
     return code.clause(kind)
 
 
-def _check_code(code: Code, action: str, told: Mapping[str, int]) -> None:
+def _check_code(code: Code, action: str, times: Mapping[str, int]) -> None:
     """InputError where a clause counts from an instant that is not told."""
     for name, clause in code.asked(action):
-        if name not in told:
+        if name not in times:
             raise InputError(
                 f"{code.profile.municipality}, {clause.citation}, counts from when it was {name}; write --{name}"
             )
@@ -221,48 +199,38 @@ def _write(
     case: cases.Case,
     action: str,
     to: str,
+    told: Told,
     *,
-    by: str,
-    done_us: int,
-    note: str,
     now_us: int,
-    means: str = "",
-    outcome: str = "",
     clause: Provision | None = None,
-    times: Mapping[str, int] | None = None,
     code: Code | None = None,
 ) -> None:
-    told, provision = dict(times or {}), clause.id if clause else ""
+    times, provision = dict(told.times), clause.id if clause else ""
     clocks: list[cases.Clock] = []
-    if code is not None and told:
+    if code is not None and times:
         so_far = [(step.action, step.times) for step in case.steps]
-        clocks = moved(standing(case.steps), code.clocks(instants([*so_far, (action, told)])))
-    state = "" if action == "open" else case.state
-    columns = {"means": means, "outcome": outcome, "provision": provision, "times": told}
+        clocks = moved(standing(case.steps), code.clocks(instants([*so_far, (action, times)])))
     cases.add_step(
         conn,
         clocks=clocks,
         case=case.id,
         action=action,
-        from_state=state,
+        from_state="" if action == "open" else case.state,
         to_state=to,
-        by=by,
-        done_us=done_us,
-        note=note,
         at_us=now_us,
-        **columns,
+        provision=provision,
+        **asdict(told),
     )
     if to != case.state:
         cases.update(conn, case.id, state=to)
     body: dict[str, Any] = {"case": case.id, "municipality": case.municipality, "site": case.site}
-    body |= {"state": to, "done_us": done_us, "means": means, "outcome": outcome, "provision": provision}
-    body |= {f"{name}_us": instant for name, instant in told.items()}
+    body |= {"state": to, "done_us": told.done_us, "means": told.means, "outcome": told.outcome}
+    body |= {"provision": provision} | {f"{name}_us": instant for name, instant in times.items()}
     body["clocks"] = {
         f"{each.provision} {each.name}": {"strict_us": each.strict_us, "lenient_us": each.lenient_us} for each in clocks
     }
-    log_book.append(
-        conn, f"case_{action}", by, body, now_us, {"note": note} if note and by != log_book.HEADWALL else None
-    )
+    personal = {"note": told.note} if told.note and told.by != log_book.HEADWALL else None
+    log_book.append(conn, f"case_{action}", told.by, body, now_us, personal)
 
 
 def _profile(registry: Registry, municipality: str) -> Profile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cases import steps, suspicion
-from headwall.cases.states import ENDED
+from headwall.cases.states import ENDED, MOVES
 from headwall.cli import case_text
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
@@ -40,26 +39,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
 
 def register(app: typer.Typer) -> None:
     case = typer.Typer(no_args_is_help=True, help="Suspected conditions, what persons decide of them, and the clocks.")
-    commands: tuple[tuple[str, Callable[..., None]], ...] = (
-        ("list", list_cases),
-        ("show", show),
-        ("open", open_case),
-        ("review", review),
-        ("confirm", confirm),
-        ("dismiss", dismiss),
-        ("serve", serve),
-        ("correct", correct),
-        ("appeal", appeal),
-        ("hear", hear),
-        ("decide", decide),
-        ("abate", abate),
-        ("cost", cost),
-        ("protest", protest),
-        ("close", close),
-        ("note", note_),
-    )
-    for name, command in commands:
-        case.command(name)(command)
+    case.command("list")(list_cases)
+    case.command("show")(show)
+    case.command("open")(open_case)
+    _plain(case, "review", "You look into it; nothing is decided by that.")
+    _plain(case, "confirm", "You find that the condition is there.")
+    _plain(case, "dismiss", "You find that it is not there, or is none of the code's.")
+    case.command("serve")(serve)
+    _plain(case, "correct", "Correction is under way.")
+    case.command("appeal")(appeal)
+    _plain(case, "hear", "The appeal was heard.")
+    case.command("decide")(decide)
+    case.command("abate")(abate)
+    case.command("cost")(cost)
+    _plain(case, "protest", "The owner protested against the cost; --by is who took it in.")
+    _plain(case, "close", "You close it for good.")
+    case.command("note")(note_)
     app.add_typer(case, name="case")
 
 
@@ -126,40 +121,30 @@ def open_case(
         _told(at, case, as_json)
 
 
-def review(
-    number: Number,
-    by: By,
-    note: Note = "",
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """You look into it; nothing is decided by that."""
-    _take("review", number, by, when, config, as_json, note=note)
+def _plain(group: typer.Typer, action: str, about: str) -> None:
+    """The command of a step of which nothing is told but who took it, when, and a note: its reason, if it needs one."""
 
+    def noted(
+        number: Number,
+        by: By,
+        note: Note = "",
+        when: At = None,
+        config: ConfigOption = DEFAULT_CONFIG,
+        as_json: AsJson = False,
+    ) -> None:
+        _take(action, number, by, when, config, as_json, note=note)
 
-def confirm(
-    number: Number,
-    by: By,
-    reason: Reason,
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """You find that the condition is there."""
-    _take("confirm", number, by, when, config, as_json, note=reason)
+    def reasoned(
+        number: Number,
+        by: By,
+        reason: Reason,
+        when: At = None,
+        config: ConfigOption = DEFAULT_CONFIG,
+        as_json: AsJson = False,
+    ) -> None:
+        noted(number, by, reason, when, config, as_json)
 
-
-def dismiss(
-    number: Number,
-    by: By,
-    reason: Reason,
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """You find that it is not there, or is none of the code's."""
-    _take("dismiss", number, by, when, config, as_json, note=reason)
+    group.command(action, help=about)(reasoned if MOVES[action].why else noted)
 
 
 def serve(
@@ -179,18 +164,6 @@ def serve(
     _take("serve", number, by, when, config, as_json, note=note, means=means, times=times)
 
 
-def correct(
-    number: Number,
-    by: By,
-    note: Note = "",
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """Correction is under way."""
-    _take("correct", number, by, when, config, as_json, note=note)
-
-
 def appeal(
     number: Number,
     by: By,
@@ -202,18 +175,6 @@ def appeal(
 ) -> None:
     """An appeal was filed; --by is who took it in."""
     _take("appeal", number, by, when, config, as_json, note=note, times={"received": (received, "--received")})
-
-
-def hear(
-    number: Number,
-    by: By,
-    note: Note = "",
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """The appeal was heard."""
-    _take("hear", number, by, when, config, as_json, note=note)
 
 
 def decide(
@@ -257,30 +218,6 @@ def cost(
     _take("cost", number, by, when, config, as_json, note=note, times={"cost_received": (received, "--received")})
 
 
-def protest(
-    number: Number,
-    by: By,
-    note: Note = "",
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """The owner protested against the cost; --by is who took it in."""
-    _take("protest", number, by, when, config, as_json, note=note)
-
-
-def close(
-    number: Number,
-    by: By,
-    reason: Reason,
-    when: At = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-    as_json: AsJson = False,
-) -> None:
-    """You close it for good."""
-    _take("close", number, by, when, config, as_json, note=reason)
-
-
 def note_(
     number: Number,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="what is to be known")],
@@ -310,23 +247,12 @@ def _take(
         with at.ledger.read() as conn:
             zone = case_text.zone_of(at, cases.case(conn, number))
         done_us = now_us if when is None else parse_time(when, zone, "--at")
-        told = {
+        given = {
             name: parse_time(text, zone, option) for name, (text, option) in (times or {}).items() if text is not None
         }
+        told = steps.Told(who, done_us, note.strip(), means.strip(), outcome, given)
         with at.ledger.begin() as conn:
-            case = steps.take(
-                conn,
-                at.registry,
-                number,
-                action,
-                by=who,
-                done_us=done_us,
-                now_us=now_us,
-                note=note.strip(),
-                means=means.strip(),
-                outcome=outcome,
-                times=told,
-            )
+            case = steps.take(conn, at.registry, number, action, told, now_us=now_us)
         _told(at, case, as_json)
 
 
