@@ -18,7 +18,6 @@ from headwall.ledger import schema
 #: QARTOD flags that a person may set, by their names
 EDIT_FLAGS: Final = {"pass": 1, "suspect": 3, "fail": 4}
 _TEXT_CHARS: Final = 2000
-_FOREVER_US: Final = 2**62
 
 
 class QualityEdit(msgspec.Struct, frozen=True):
@@ -78,7 +77,7 @@ def edits_of(
     stream: str | None = None,
     *,
     start_us: int = 0,
-    end_us: int = _FOREVER_US,
+    end_us: int | None = None,
 ) -> list[QualityEdit]:
     """Edits that touch the stretch, of one node or datastream if asked so, in the order in which they were made."""
     c = schema.quality_edits.c
@@ -87,7 +86,9 @@ def edits_of(
         query = query.where(c.node == node)
     if stream is not None:
         query = query.where(c.stream == stream)
-    query = query.where(c.end_us > start_us, c.start_us < end_us)
+    if end_us is not None:
+        query = query.where(c.start_us < end_us)
+    query = query.where(c.end_us > start_us)
     return [QualityEdit(*row) for row in conn.execute(query.order_by(c.id))]
 
 

@@ -23,6 +23,7 @@ from headwall.rules.facts import Fact, HistoricalSummary, NodeFault, StormDuty, 
 from headwall.rules.gauge_set import Member, sets_of_site
 from headwall.rules.layers import FOREVER_US, gauge_layers
 from headwall.rules.lost_tips import LostTips, lost_between
+from headwall.rules.rain import EVERYTHING
 from headwall.rules.rain_doubts import of_storm
 from headwall.rules.rain_heard import Gauge, hear, quantum_of
 from headwall.rules.tell import accepted
@@ -115,7 +116,7 @@ class Lookup:
                 Gauge(each, gauge_layers(conn, self.registry, each.datastream), silent_after_us(each.datastream))
                 for each in members
             ]
-            heard = hear(conn, gauges, storm.start_us, storm.end_us, FOREVER_US, _BESIDE_US)
+            heard = hear(conn, gauges, storm.start_us, storm.end_us, EVERYTHING, _BESIDE_US)
         falls = [fall for fall in heard.falls if storm.start_us <= fall.time_us <= storm.end_us]
         if not falls:
             return None

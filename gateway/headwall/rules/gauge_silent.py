@@ -15,7 +15,7 @@ from headwall.registry import Registry
 from headwall.registry.model import Datastream, Site
 from headwall.rules.base import Step
 from headwall.rules.facts import GaugeSilent, to_body
-from headwall.rules.layers import Stretch
+from headwall.rules.layers import FOREVER_US, Stretch
 from headwall.rules.rain import neighbour_us
 from headwall.rules.tell import accepted, tell, to_be_told
 
@@ -27,7 +27,6 @@ _GRACE_US = 2 * _MINUTE_US
 #: how often gauges without an active site are looked at again, since a site's status can begin without a reading
 _LOOK_AGAIN_US = 60 * _MINUTE_US
 _FIRST_START = "rules_first_start_us"
-_FOREVER_US = 2**62
 _N = schema.notices.c
 
 
@@ -117,7 +116,7 @@ class GaugeSilentRule:
     def _last_valid(self, step: Step, name: str) -> int | None:
         if name not in self._last:
             layers = step.layers.of(step.conn, name)
-            self._last[name] = neighbour_us(step.conn, layers, _FOREVER_US, step.through, before=True)
+            self._last[name] = neighbour_us(step.conn, layers, FOREVER_US, step.through, before=True)
         return self._last[name]
 
     def _first_start(self, step: Step) -> int:

@@ -9,15 +9,17 @@ out too.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from headwall.hydrology.qartod import FAIL
 from headwall.ledger import schema
 from headwall.ledger.reads import Reading
 from headwall.rules.layers import GaugeLayers
 
-_QARTOD_FAIL = 4
+#: an append position behind all there are
+EVERYTHING: Final = 2**62
 #: a bucket needs 0.524 s to complete a tip (JTECH 31(6)): two within half of that are a contact that bounces, and so
 #: many in a row, each so close on the one before, no rain at all
 _TOO_CLOSE_US = 250_000
@@ -136,4 +138,4 @@ def _nearest(
 def _passed(layers: GaugeLayers, time_us: Any) -> sa.ColumnElement[bool]:
     """The quality test let the reading pass, or a person does."""
     trusted = (sa.and_(time_us >= start_us, time_us < end_us) for start_us, end_us in layers.trusted)
-    return sa.or_(_r.quality != _QARTOD_FAIL, *trusted)
+    return sa.or_(_r.quality != FAIL, *trusted)

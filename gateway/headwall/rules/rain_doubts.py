@@ -18,11 +18,10 @@ from headwall.law import localtime
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, DoubtLimits
 from headwall.rules.layers import gauge_layers
-from headwall.rules.rain import RainReading, valid_between
+from headwall.rules.rain import EVERYTHING, RainReading, valid_between
 
 _MINUTE_US = 60_000_000
 _QUARTER_US = 15 * _MINUTE_US  # the cold is looked for so often: a storm of days has thousands of tips
-_EVERYTHING = 2**62  # an append position behind all there are
 
 
 def of_storm(conn: sa.Connection, registry: Registry, datastream: str, start_us: int, end_us: int) -> list[Suspicion]:
@@ -32,7 +31,7 @@ def of_storm(conn: sa.Connection, registry: Registry, datastream: str, start_us:
         return []
     rain = [
         each
-        for each in valid_between(conn, gauge_layers(conn, registry, datastream), start_us, end_us, _EVERYTHING)
+        for each in valid_between(conn, gauge_layers(conn, registry, datastream), start_us, end_us, EVERYTHING)
         if each.tips
     ]
     return [*cold(conn, registry, datastream, _quarters(rain)), *_tail(rain, stream.doubts), *_full(rain, stream)]

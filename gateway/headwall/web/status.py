@@ -25,14 +25,13 @@ from headwall.registry import Registry
 from headwall.registry.model import Datastream, Node
 from headwall.rules import duties as duty_book
 from headwall.rules.layers import gauge_layers
-from headwall.rules.rain import neighbour_us, valid_between
+from headwall.rules.rain import EVERYTHING, neighbour_us, valid_between
 from headwall.rules.rain_doubts import cold, of_storm
 from headwall.units import parse_depth, quanta_to_reach
 
 Health = Callable[[], dict[str, str]]
 BoardState = Literal["reporting", "silent", "never heard"]
 
-_EVERYTHING = 2**62  # an append position, and an instant, behind all there are
 _DAY_US = 24 * localtime.HOUR_US
 _SPELL_US = 3 * _DAY_US  # how far back rain is read for the current storm
 _MINUTE_US = 60_000_000
@@ -315,9 +314,9 @@ class _GaugeView:
         assert tip is not None  # a tipping bucket has one
         self._tip = tip.depth
         self._numbers = _numbers(registry, profiles, datastream, now_us)
-        found = valid_between(conn, layers, now_us - _SPELL_US, now_us, _EVERYTHING)
+        found = valid_between(conn, layers, now_us - _SPELL_US, now_us, EVERYTHING)
         self._readings = [Rain(reading.time_us, reading.tips) for reading in found]
-        self._last_us = neighbour_us(conn, layers, now_us + 1, _EVERYTHING, before=True)
+        self._last_us = neighbour_us(conn, layers, now_us + 1, EVERYTHING, before=True)
 
     def gauge(self, *, accepted: bool) -> Gauge:
         rule, storm = self._storm()
