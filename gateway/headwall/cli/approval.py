@@ -10,15 +10,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
-from headwall.cli.opened import Opened, minute, named, opened, parse_time
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, wrapped
+from headwall.cli.opened import Opened, minute, named, opened, parse_time, place_of
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import words
 from headwall.ledger import approvals, log_book
 from headwall.rules.approvals import check_end, checked
 
 By = Annotated[str, typer.Option("--by", help="name of the person who enters it")]
-AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
 Number = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="see headwall approval list")]
 SiteOption = Annotated[str | None, typer.Option("--site", help="at this site of the registry")]
 TownOption = Annotated[str | None, typer.Option("--municipality", help="or: in the whole municipality")]
@@ -64,7 +63,7 @@ def add(
         str | None, typer.Option("--state-permit-until", help="connection permit: when the State's ends")
     ] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="suspension: why")] = None,
-    note: Annotated[str, typer.Option("--note", help="what else is to be known")] = "",
+    note: Note = "",
     replaces: Annotated[
         int | None,
         typer.Option("--replaces", metavar="ID", min=1, max=2**63 - 1, help="the one in whose stead this stands"),
@@ -267,18 +266,6 @@ def _log_body(made: approvals.Approval) -> dict[str, Any]:
     place = {"municipality": made.municipality, "site": made.site}
     what = {"approval": made.id, "kind": made.kind, **place, "from_us": made.from_us, "to_us": made.to_us}
     return {**what, "provision": made.body.provision, "replaces": made.replaces, "digest": made.digest}
-
-
-def place_of(at: Opened, site: str | None, municipality: str | None) -> tuple[str, str | None]:
-    """Municipality and site; no site: all of it."""
-    if (site is None) == (municipality is None):
-        raise InputError("say where: --site, or --municipality for all of it; one of the two")
-    if site is not None:
-        return at.registry.require_site(site).municipality, site
-    known = [each.id for each in at.registry.municipalities]
-    if municipality is None or municipality not in known:
-        raise UnknownThingError(f"no municipality {municipality!r} in the registry; it has {', '.join(known)}")
-    return municipality, None
 
 
 def _span(found: approvals.Approval, at: Opened) -> str:

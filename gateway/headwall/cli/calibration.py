@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import Opened, minute, opened
 from headwall.derive.calibrated import line_of
 from headwall.derive.calibration_due import Due, calibration_due
@@ -43,7 +43,7 @@ def add(
         Path | None,
         typer.Option("--certificate", help="of the reference (PDF, photo), kept with the log book"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Put calibration records into the ledger: all of the files or none. Any number of times: each is kept once."""
@@ -85,7 +85,7 @@ def _attach(
 
 
 def due(
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Sensors that are to be calibrated at intervals (`calibrate_every_days` of the registry), soonest due first."""

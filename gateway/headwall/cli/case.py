@@ -14,7 +14,7 @@ from rich.table import Table
 from headwall.cases import steps, suspicion
 from headwall.cases.states import ENDED, MOVES
 from headwall.cli import case_text
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, wrapped
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.ledger import cases
 from headwall.ledger.cases import Case
@@ -22,8 +22,6 @@ from headwall.ledger.cases import Case
 Number = Annotated[int, typer.Argument(metavar="CASE", min=1, help="see headwall case list")]
 By = Annotated[str, typer.Option("--by", help="name of who decides or did it")]
 At = Annotated[str | None, typer.Option("--at", help="when it was done; default: now")]
-Reason = Annotated[str, typer.Option("--reason", help="why; it stands in the log book")]
-Note = Annotated[str, typer.Option("--note", help="what else is to be known")]
 Means = Annotated[str, typer.Option("--means", help="how: certified mail, posting, in person")]
 Dated = Annotated[str | None, typer.Option("--dated", help="date of the notice, where the code counts from it")]
 Issued = Annotated[str | None, typer.Option("--issued", help="when it was issued, where the code counts from it")]
@@ -34,7 +32,6 @@ Received = Annotated[
 Copied = Annotated[str | None, typer.Option("--copied", help="when the decision was filed and its copy sent")]
 Outcome = Annotated[str, typer.Argument(metavar="OUTCOME", help="upheld, changed, set-aside, withdrawn")]
 Abater = Annotated[str, typer.Argument(metavar="WHO", help="owner, or municipality: then its cost is told and paid")]
-AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
 
 
 def register(app: typer.Typer) -> None:

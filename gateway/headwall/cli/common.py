@@ -17,6 +17,10 @@ ConfigOption = Annotated[
     Path, typer.Option("--config", "-c", help="settings file", envvar="HEADWALL_CONFIG", show_default=True)
 ]
 DEFAULT_CONFIG = Path("headwall.toml")
+AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
+Decider = Annotated[str, typer.Option("--by", help="name of the person who decides")]
+Note = Annotated[str, typer.Option("--note", help="what else is to be known")]
+Reason = Annotated[str, typer.Option("--reason", help="why; it stands in the log book")]
 
 
 def parse_duration_us(text: str, option: str, *, zero: bool = False) -> int:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import Opened, opened
 from headwall.errors import InputError
 from headwall.ingest.batch import Intake
@@ -34,7 +34,7 @@ def list_letters(
     reason: Reason = None,
     everything: Annotated[bool, typer.Option("--all", help="those taken by a later run too")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="at most so many")] = 100,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Dead letters in the order they came."""
     with opened(config) as at, at.ledger.read() as conn:

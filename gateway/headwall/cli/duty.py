@@ -9,14 +9,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.rules import duties
 from headwall.rules.facts import to_body
 
-By = Annotated[str, typer.Option("--by", help="name of the person who decides")]
 Number = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the duty")]
 _STATES = {"not_needed": "closed as not needed", "received": "report received", "open": "open", "merged": "merged"}
 
@@ -33,7 +32,7 @@ def register(app: typer.Typer) -> None:
 def list_duties(
     config: ConfigOption = DEFAULT_CONFIG,
     everything: Annotated[bool, typer.Option("--all", help="closed and merged ones too")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Duties by due time."""
     with opened(config) as at:
@@ -48,7 +47,7 @@ def list_duties(
 def show(
     number: Number,
     config: ConfigOption = DEFAULT_CONFIG,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """A duty with all that is known of it: what a mail would say now, and what was known when."""
     from headwall.cli import duty_text  # with the libraries of mails, for which the other commands have no use
@@ -65,7 +64,7 @@ def show(
 
 def received(
     number: Number,
-    by: By,
+    by: Decider,
     at_time: Annotated[str | None, typer.Option("--at", help="when the report came; default: now")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
@@ -80,7 +79,7 @@ def received(
 
 def not_needed(
     number: Number,
-    by: By,
+    by: Decider,
     reason: Annotated[str, typer.Option("--reason", help="why this person decided so")],
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:

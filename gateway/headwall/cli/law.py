@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import clocks, localtime
@@ -31,7 +31,6 @@ from headwall.rules import citations, duties
 JUDGED = frozenset({duties.KIND})
 _NEW_YORK = "America/New_York"
 
-AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
 Code = Annotated[str, typer.Argument(metavar="CODE", help="name of a profile, or the path of one (….toml)")]
 Known = Annotated[str, typer.Argument(metavar="PROVISION", help="id of a provision; see headwall law list CODE")]
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from headwall.cli import logbook_keeping
-from headwall.cli.approval import place_of
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
-from headwall.cli.opened import Opened, minute, named, opened, parse_time
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, wrapped
+from headwall.cli.logbook_keeping import OfSite, OfTown
+from headwall.cli.opened import Opened, minute, named, opened, parse_time, place_of
 from headwall.errors import HeadwallError, InputError
 from headwall.ledger import attachments, log_book
 from headwall.reports.log_book import Choice, Line, as_csv, as_pdf, lines, shown
@@ -23,7 +23,6 @@ SiteOption = Annotated[str | None, typer.Option("--site", help="only what is abo
 TownOption = Annotated[str | None, typer.Option("--municipality", help="only what is about this municipality")]
 FromOption = Annotated[str | None, typer.Option("--from", help="only what was entered since then")]
 ToOption = Annotated[str | None, typer.Option("--to", help="only what was entered before then")]
-AsJson = Annotated[bool, typer.Option("--json", help="as JSON")]
 _ABOUT_CHARS = 2000
 
 
@@ -147,8 +146,8 @@ def export(
 def attach(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a photo (JPEG, PNG) or a PDF")],
     by: Annotated[str, typer.Option("--by", help="name of the person who attaches it")],
-    site: Annotated[str | None, typer.Option("--site", help="of this site")] = None,
-    municipality: Annotated[str | None, typer.Option("--municipality", help="or: of the whole municipality")] = None,
+    site: OfSite = None,
+    municipality: OfTown = None,
     about: Annotated[str, typer.Option("--about", help="what it shows; may be redacted one day")] = "",
     when: Annotated[str | None, typer.Option("--at", help="when it was taken or written; default: now")] = None,
     under: Annotated[

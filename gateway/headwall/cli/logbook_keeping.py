@@ -9,19 +9,17 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.approval import place_of
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
-from headwall.cli.opened import named, opened, parse_time
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider
+from headwall.cli.opened import named, opened, parse_time, place_of
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.ledger import attachments, log_book
 from headwall.rules import retention
 
 RowNumber = Annotated[int, typer.Argument(metavar="ROW", min=1, max=2**63 - 1, help="see headwall logbook show")]
-By = Annotated[str, typer.Option("--by", help="name of the person who decides")]
 Reason = Annotated[str, typer.Option("--reason", help="why, with the reference of the order or request")]
-SiteOption = Annotated[str | None, typer.Option("--site", help="of this site")]
-TownOption = Annotated[str | None, typer.Option("--municipality", help="or: of the whole municipality")]
+OfSite = Annotated[str | None, typer.Option("--site", help="of this site")]
+OfTown = Annotated[str | None, typer.Option("--municipality", help="or: of the whole municipality")]
 
 
 def register(logbook: typer.Typer) -> None:
@@ -33,7 +31,7 @@ def register(logbook: typer.Typer) -> None:
     logbook.command("dispose")(dispose)
 
 
-def redact(row: RowNumber, by: By, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
+def redact(row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Take the name and the personal details out of a row for good; a further row says who, when and why."""
     with opened(config) as at:
         who, now_us = named(by), at.clock.now_us()
@@ -52,7 +50,7 @@ def keep(
     years: Annotated[int, typer.Argument(metavar="YEARS", min=1, max=200, help="how long at least")],
     municipality: Annotated[str, typer.Option("--municipality", help="whose attachments")],
     reference: Annotated[str, typer.Option("--reference", help="the schedule and its item")],
-    by: By,
+    by: Decider,
     under: Annotated[str | None, typer.Option("--under", help="only records of this clause; default: all")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
@@ -69,10 +67,10 @@ def keep(
 
 
 def hold(
-    by: By,
+    by: Decider,
     reason: Reason,
-    site: SiteOption = None,
-    municipality: TownOption = None,
+    site: OfSite = None,
+    municipality: OfTown = None,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """A legal hold: nothing of that place is disposed of or redacted until it is released."""
@@ -85,7 +83,7 @@ def hold(
         print(f"Legal hold, row {n}: nothing of {place or town} is disposed of or redacted until it is released.")
 
 
-def release(row: RowNumber, by: By, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
+def release(row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
     """End a legal hold, by the row that began it."""
     with opened(config) as at:
         who = named(by)
@@ -97,9 +95,7 @@ def release(row: RowNumber, by: By, reason: Reason, config: ConfigOption = DEFAU
         print(f"The legal hold of row {row} is released.")
 
 
-def due(
-    config: ConfigOption = DEFAULT_CONFIG, as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False
-) -> None:
+def due(config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """Each attachment, until when it must be kept, and which may be disposed of now. Nothing is deleted by this."""
     with opened(config) as at:
         today = localtime.day_of(at.clock.now_us(), at.zone)
@@ -129,7 +125,7 @@ def due(
 
 def dispose(
     row: RowNumber,
-    by: By,
+    by: Decider,
     reason: Reason,
     counts_from: Annotated[
         str | None, typer.Option("--counts-from", help="since when it was to be kept: the closing of the case")

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import minute, named, opened
 from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import log_book
@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def list_mails(
     config: ConfigOption = DEFAULT_CONFIG,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Failed mails: somebody was not told."""
     with opened(config) as at:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, parse_duration_us
 from headwall.cli.opened import Opened, named, opened
 from headwall.downlink import commands
 from headwall.downlink.commands import Command
@@ -23,7 +23,6 @@ _LOOK_S = 0.2
 NodeArgument = Annotated[str, typer.Argument(metavar="NODE", help="node id of the registry")]
 By = Annotated[str, typer.Option("--by", help="name of the person who orders it")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="seconds to wait for the board's answer")]
-Json = Annotated[bool, typer.Option("--json", help="as JSON")]
 
 
 def node_command(
@@ -37,7 +36,7 @@ def node_command(
     minutes: Annotated[int | None, typer.Option("--minutes", help="maintenance: how long at most")] = None,
     within: Annotated[str, typer.Option("--within", help="how long it is worth doing: 30m, 2h, 1d")] = "1h",
     wait: Wait = 0,
-    as_json: Json = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Have a board do something: now if it is awake, else when it next connects.
@@ -60,7 +59,7 @@ def node_update(
     by: By,
     within: Annotated[str, typer.Option("--within", help="how long the board may take to begin")] = "7d",
     wait: Wait = 0,
-    as_json: Json = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Offer a board a new program: it pulls the bundle, checks the signature, tries it, and keeps it or goes back.

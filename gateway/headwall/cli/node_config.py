@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import sqlalchemy as sa
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, read_json_object
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, read_json_object
 from headwall.cli.opened import Opened, minute, named, opened
 from headwall.downlink import board_rules, configs
 from headwall.errors import ConfigurationError, InputError
@@ -31,7 +31,7 @@ def node_config(
     by: Annotated[str | None, typer.Option("--by", help="name of the person who sends it")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="check and compare, send nothing")] = False,
     show: Annotated[bool, typer.Option("--show", help="print the newest configuration sent from here")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Send a board a configuration: checked by the board's own rules, compared, kept until the board has it.

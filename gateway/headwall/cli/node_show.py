@@ -10,7 +10,7 @@ import msgspec
 import sqlalchemy as sa
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.node_command import as_data
 from headwall.cli.opened import Opened, minute, opened
 from headwall.downlink import commands
@@ -40,7 +40,7 @@ _HEALTH = {
 
 def node_show(
     node: Annotated[str, typer.Argument(metavar="NODE", help="node id of the registry")],
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """A board's state by its data and by its own word, its configuration, update, notices and newest commands."""

@@ -1,4 +1,4 @@
-"""The ledger, registry and clock that a command works on, and times and names as a person writes them."""
+"""The ledger, registry and clock that a command works on, and times, names and places as a person writes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from headwall.clock import Clock, to_us
-from headwall.errors import HeadwallError, InputError
+from headwall.errors import HeadwallError, InputError, UnknownThingError
 from headwall.law import localtime
 from headwall.ledger.ledger import Ledger, why
 from headwall.ops.sources import open_clock
@@ -76,3 +76,15 @@ def named(by: str, option: str = "--by") -> str:
     if len(name) > _NAME_CHARS or not name.isprintable():
         raise InputError(f"{option} needs a name of at most {_NAME_CHARS} characters, all printable, in one line")
     return name
+
+
+def place_of(at: Opened, site: str | None, municipality: str | None) -> tuple[str, str | None]:
+    """Municipality and site; no site: all of it."""
+    if (site is None) == (municipality is None):
+        raise InputError("say where: --site, or --municipality for all of it; one of the two")
+    if site is not None:
+        return at.registry.require_site(site).municipality, site
+    known = [each.id for each in at.registry.municipalities]
+    if municipality is None or municipality not in known:
+        raise UnknownThingError(f"no municipality {municipality!r} in the registry; it has {', '.join(known)}")
+    return municipality, None

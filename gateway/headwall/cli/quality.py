@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Reason
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.derive.explanation import FLAG_TEXT
 from headwall.derive.quality import Judged, judged
@@ -45,7 +45,7 @@ def flag(
         typer.Option("--flag", help="none takes back what persons said before; the tests speak again"),
     ],
     by: Annotated[str, typer.Option("--by", help="name of the person who says so")],
-    reason: Annotated[str, typer.Option("--reason", help="why; it stands in the log book")],
+    reason: Reason,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """Say what a stretch of readings is worth. The newest word counts; the readings stay as they are."""
@@ -77,7 +77,7 @@ def flag(
 
 def list_edits(
     datastream: Annotated[str | None, typer.Argument(metavar="[DATASTREAM]", help="only of NODE/STREAM")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="as JSON")] = False,
+    as_json: AsJson = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """What persons said of readings, in the order in which they said it."""

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, Note
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.hydrology.field_sample import UNITS, result
@@ -28,7 +28,6 @@ from headwall.units import decimal_text, parse_quantity
 
 By = Annotated[str, typer.Option("--by", help="name of the person who measured or did it")]
 When = Annotated[str | None, typer.Option("--at", help="when: 2026-06-10 15:42, local time; default: now")]
-Note = Annotated[str, typer.Option("--note", help="what else is to be known")]
 Replaces = Annotated[
     int | None,
     typer.Option("--replaces", metavar="ID", min=1, max=2**63 - 1, help="the entry in whose stead this one stands"),
