@@ -6,8 +6,6 @@ in its stead, also to end it. Which kinds a code knows, and what it asks of each
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -16,7 +14,7 @@ import msgspec
 import sqlalchemy as sa
 
 from headwall.errors import InputError
-from headwall.ledger import schema
+from headwall.ledger import replacing, schema
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
@@ -152,23 +150,17 @@ def add_approval(
     """
     if to_us is not None and (to_us < from_us or (to_us == from_us and not body.ended)):
         raise InputError("an approval must end after it begins")
-    table = schema.approvals
     content = msgspec.to_builtins(body)
     what = {"kind": content["kind"], "municipality": municipality, "site": site, "from_us": from_us, "to_us": to_us}
     what |= {"replaces": replaces, "body": content}
-    digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
-    same = conn.execute(sa.select(table.c.id).where(table.c.digest == digest)).scalar()
-    if same is not None:
-        instead = replaced_by(conn, same)
-        if instead is None:
-            return None
-        raise InputError(f"the same was entered as {same}, for which {instead} stands now; replace that")
+    digest = replacing.digest_of(what)
+    if replacing.stands_already(conn, schema.approvals, digest, "replace that"):
+        return None
     if replaces is not None:
         found = standing(conn, replaces)
         if (found.kind, found.municipality, found.site) != (content["kind"], municipality, site):
             raise InputError(f"approval {replaces} is of another kind or place; end it, and add this one as new")
-    row = {"digest": digest, **what, "by": by, "at_us": now_us}
-    number: int = conn.execute(table.insert().values(**row).returning(table.c.id)).scalar_one()
+    number = replacing.add(conn, schema.approvals, digest, what, by, now_us)
     return Approval(number, digest, municipality, site, from_us, to_us, by, now_us, replaces, body)
 
 
@@ -219,8 +211,7 @@ def approval(conn: sa.Connection, number: int) -> Approval | None:
 
 def replaced_by(conn: sa.Connection, number: int) -> int | None:
     """The number of the row that names this one in `replaces`; None: it stands."""
-    c = schema.approvals.c
-    return conn.execute(sa.select(c.id).where(c.replaces == number)).scalar()
+    return replacing.replaced_by(conn, schema.approvals, number)
 
 
 def approvals_at(
@@ -232,12 +223,12 @@ def approvals_at(
         site: None: only what holds for the whole municipality.
         end_us: exclusive end of the span.
     """
-    c, later = schema.approvals.c, schema.approvals.alias()
+    c = schema.approvals.c
     here = c.site.is_(None) if site is None else c.site.is_(None) | (c.site == site)
     begun = c.from_us <= start_us if end_us is None else c.from_us < end_us
     query = sa.select(schema.approvals).where(c.municipality == municipality, here, begun)
     query = query.where(c.to_us.is_(None) | ((c.to_us > start_us) & (c.to_us > c.from_us)))
-    query = query.where(~sa.exists().where(later.c.replaces == c.id))
+    query = query.where(replacing.stands(schema.approvals))
     return list(_read(conn, query.order_by(c.from_us, c.id)))
 
 

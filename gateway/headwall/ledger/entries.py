@@ -7,8 +7,6 @@ changed: a later one that names it in `replaces` stands in its stead, and a With
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -17,7 +15,7 @@ import msgspec
 import sqlalchemy as sa
 
 from headwall.errors import InputError
-from headwall.ledger import schema
+from headwall.ledger import replacing, schema
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
@@ -207,22 +205,14 @@ def add_entry(
         InputError: what it is to replace is not there, of another kind or subject, or was replaced before; or the same
             was entered before and does not stand any more.
     """
-    table, content = schema.entries, msgspec.to_builtins(body)
-    kind = kind_of(type(body))
+    kind, content = kind_of(type(body)), msgspec.to_builtins(body)
     what = {"kind": kind, "subject": subject, "done_us": done_us, "replaces": replaces, "body": content}
-    digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
-    same = conn.execute(sa.select(table.c.id).where(table.c.digest == digest)).scalar()
-    if same is not None:
-        instead = replaced_by(conn, same)
-        if instead is None:
-            return None
-        raise InputError(
-            f"the same was entered as {same}, for which {instead} stands now; if {instead} is wrong, replace that"
-        )
+    digest = replacing.digest_of(what)
+    if replacing.stands_already(conn, schema.entries, digest, "if {} is wrong, replace that"):
+        return None
     if replaces is not None:
         _check_replaced(conn, replaces, kind, subject)
-    row = {"digest": digest, **what, "by": by, "at_us": now_us}
-    number: int = conn.execute(table.insert().values(**row).returning(table.c.id)).scalar_one()
+    number = replacing.add(conn, schema.entries, digest, what, by, now_us)
     return Entry(number, digest, subject, done_us, by, now_us, replaces, body)
 
 
@@ -248,8 +238,7 @@ def entry(conn: sa.Connection, number: int) -> Entry[Body] | None:
 
 def replaced_by(conn: sa.Connection, number: int) -> int | None:
     """The number of the entry that names this one in `replaces`; None: it stands."""
-    c = schema.entries.c
-    return conn.execute(sa.select(c.id).where(c.replaces == number)).scalar()
+    return replacing.replaced_by(conn, schema.entries, number)
 
 
 def standing(
@@ -266,9 +255,8 @@ def standing(
         subject: only of this site or datastream.
         from_us, until_us: only done at or after, and only at or before.
     """
-    c, later = schema.entries.c, schema.entries.alias()
-    query = sa.select(schema.entries).where(c.kind == kind_of(kind))
-    query = query.where(~sa.exists().where(later.c.replaces == c.id))
+    c = schema.entries.c
+    query = sa.select(schema.entries).where(c.kind == kind_of(kind), replacing.stands(schema.entries))
     if subject is not None:
         query = query.where(c.subject == subject)
     if from_us is not None:
