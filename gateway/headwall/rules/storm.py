@@ -261,11 +261,8 @@ def _watches(registry: Registry, profiles: Mapping[str, Profile]) -> dict[str, l
         if not asked:
             continue
         numbers = {each.key: list(_numbers(each.provision, each.zone)) for each in asked}
-        silent_after_us = (
-            max(span.entry.silent_after_min for span in registry.datastream_spans(name)) * _MINUTE_US
-            for name in gauges.datastreams
-        )
-        watch = _Watch(gauges, tuple(sites), asked, numbers, tuple(silent_after_us))
+        silent_after_us = tuple(registry.silent_after_us(name) for name in gauges.datastreams)
+        watch = _Watch(gauges, tuple(sites), asked, numbers, silent_after_us)
         for name in dict.fromkeys(gauges.datastreams):
             found.setdefault(name, []).append(watch)
     return found
