@@ -5,7 +5,7 @@ again by replay, import or restart has the same key and so is mailed once.
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -242,7 +242,6 @@ Fact = (
     | NodeFault
     | HistoricalSummary
 )
-_F = TypeVar("_F", bound=Fact)
 
 
 def to_body(fact: Fact) -> dict[str, Any]:
