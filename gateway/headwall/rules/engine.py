@@ -10,7 +10,6 @@ import hashlib
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
 
 import sqlalchemy as sa
 import structlog
@@ -22,6 +21,7 @@ from headwall.ledger.ledger import Ledger
 from headwall.ledger.reads import Reading, readings_after
 from headwall.pulse import Pulse
 from headwall.registry import Registry
+from headwall.rules import notices
 from headwall.rules.base import Rule, Step
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.layers import Layers, Stretch
@@ -40,7 +40,6 @@ _FAILED = "rule_failed"
 _RETRY_US = 60_000_000
 #: looked at again after so long even if nobody announced anything: another process may have written
 _POLL_US = 300_000_000
-_N = schema.notices.c
 _SUBJECT_CHARS = 128  # of the column; the body holds it whole
 
 
@@ -251,7 +250,7 @@ class RuleEngine:
         if step.now_us < self._retry_us:
             return set()
         retried = set()
-        for key, body in _open_failures(step.conn):
+        for key, body in notices.open_ones(step.conn, _FAILED):
             retried.add(key)
             if body["datastream"]:
                 step.again.append(Stretch(body["datastream"], body["start_us"], body["end_us"]))
@@ -259,7 +258,7 @@ class RuleEngine:
 
     def _note_failures(self, step: Step, retried: set[str]) -> dict[str, str]:
         """Keep what failed, close what was tried again and did not; returns every failure that stands."""
-        open_now = dict(_open_failures(step.conn))
+        open_now = dict(notices.open_ones(step.conn, _FAILED))
         for subject, (stretch, error) in step.failures.items():
             key = _failure_key(subject)
             before = open_now.get(key, {"start_us": stretch.start_us, "end_us": stretch.end_us})
@@ -270,10 +269,10 @@ class RuleEngine:
                 "end_us": max(stretch.end_us, before["end_us"]),
                 "error": error,
             }
-            _store_failure(step, key, subject, body)
+            notices.put(step.conn, _FAILED, subject[:_SUBJECT_CHARS], key, body, step.now_us)
             open_now[key] = body
         for key in retried - {_failure_key(subject) for subject in step.failures}:
-            step.conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=step.now_us))
+            notices.close(step.conn, key, step.now_us)
             open_now.pop(key, None)
         self._retry_us = step.now_us + _RETRY_US if open_now else 0
         return {body["subject"]: body["error"] for body in open_now.values()}
@@ -281,15 +280,3 @@ class RuleEngine:
 
 def _failure_key(subject: str) -> str:
     return f"{_FAILED}/{hashlib.sha256(subject.encode()).hexdigest()[:32]}"
-
-
-def _open_failures(conn: sa.Connection) -> list[tuple[str, dict[str, Any]]]:
-    query = sa.select(_N.key, _N.body).where(_N.kind == _FAILED, _N.closed_us.is_(None))
-    return [(key, body) for key, body in conn.execute(query)]
-
-
-def _store_failure(step: Step, key: str, subject: str, body: dict[str, Any]) -> None:
-    if step.conn.execute(schema.notices.update().where(_N.key == key).values(body=body, closed_us=None)).rowcount:
-        return
-    values = {"kind": _FAILED, "subject": subject[:_SUBJECT_CHARS], "key": key, "body": body, "opened_us": step.now_us}
-    step.conn.execute(schema.notices.insert().values(**values))

@@ -7,17 +7,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 
-from headwall.ledger import log_book, schema
+from headwall.ledger import log_book
+from headwall.rules import notices
 from headwall.rules.facts import InactiveSiteStorm, NearThreshold, SuspectedDischarge, to_body
 
 Episode = NearThreshold | InactiveSiteStorm | SuspectedDischarge
 E = TypeVar("E", NearThreshold, InactiveSiteStorm, SuspectedDischarge)
-_N = schema.notices.c
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,11 @@ def sync(
         before = held.pop(key, None) if key else None
         key = key or _new_key(tag, fact)
         if before != fact:
-            _store(conn, tag, site, key, fact, now_us)
+            if notices.put(conn, tag, site, key, to_body(fact), now_us):
+                log_book.append(conn, tag, log_book.HEADWALL, {"site": site, **fact.recorded}, now_us)
             changes.append(Change(key, fact, stands=True))
     for key, fact in held.items():
-        conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=now_us))
+        notices.close(conn, key, now_us)
         changes.append(Change(key, fact, stands=False))
     return changes
 
@@ -66,17 +67,8 @@ def _new_key(tag: str, fact: Episode) -> str:
 def open_notices(conn: sa.Connection, kind: type[E], site: str) -> list[tuple[str, E]]:
     """The open notices of a kind at a site with their keys, oldest first."""
     tag = str(kind.__struct_config__.tag)
-    query = sa.select(_N.key, _N.body).where(_N.kind == tag, _N.subject == site, _N.closed_us.is_(None))
-    return [(key, msgspec.convert(body, kind)) for key, body in conn.execute(query.order_by(_N.id))]
+    return [(key, msgspec.convert(body, kind)) for key, body in notices.open_ones(conn, tag, site)]
 
 
 def _overlap(one: Episode, other: Episode) -> bool:
     return one.about == other.about and one.span[0] <= other.span[1] and other.span[0] <= one.span[1]
-
-
-def _store(conn: sa.Connection, tag: str, site: str, key: str, fact: Episode, now_us: int) -> None:
-    values: dict[str, Any] = {"body": to_body(fact), "closed_us": None}
-    if conn.execute(schema.notices.update().where(_N.key == key).values(**values)).rowcount:
-        return
-    conn.execute(schema.notices.insert().values(kind=tag, subject=site, key=key, opened_us=now_us, **values))
-    log_book.append(conn, tag, log_book.HEADWALL, {"site": site, **fact.recorded}, now_us)

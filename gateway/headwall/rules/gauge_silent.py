@@ -13,6 +13,7 @@ import structlog
 from headwall.ledger import schema
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Site
+from headwall.rules import notices
 from headwall.rules.base import Step
 from headwall.rules.facts import GaugeSilent, to_body
 from headwall.rules.layers import FOREVER_US, Stretch
@@ -155,7 +156,7 @@ class GaugeSilentRule:
             step.again.append(Stretch(name, last_us, last_us))  # its storm now has a gap
 
     def _close(self, step: Step, key: str) -> None:
-        step.conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=step.now_us))
+        notices.close(step.conn, key, step.now_us)
         log.info("gauge heard again", notice=key)
 
     def _active_sites(self, name: str, at_us: int) -> list[Site]:

@@ -11,13 +11,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import msgspec
-import sqlalchemy as sa
 import structlog
 
 from headwall.hydrology.rain_doubt import Suspicion, level_rises, neighbours_have_rain
-from headwall.ledger import schema
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Site
+from headwall.rules import notices
 from headwall.rules.base import Step
 from headwall.rules.facts import RainMissing, to_body
 from headwall.rules.rain import RainReading, neighbour_us, valid_between
@@ -35,7 +34,6 @@ _WANDERS_US = 30 * _MINUTE_US
 _DRY_US = 6 * _HOUR_US  # ends a neighbour's rain
 _BACK_US = 24 * _HOUR_US  # how far back rain is looked for
 _RISES_US = 6 * _HOUR_US  # the stretch in which a stage has to rise
-_N = schema.notices.c
 
 
 class _Shown(NamedTuple):
@@ -94,7 +92,8 @@ class RainMissingRule:
         if last_us is None or step.now_us - last_us > stream.silent_after_min * _MINUTE_US:
             return  # nothing is known of it now
         found = self._doubts(step, name, stream, last_us)
-        key, before = _open_notice(step.conn, name) or (None, None)
+        key, body = next(iter(notices.open_ones(step.conn, _KIND, name)), (None, None))
+        before = None if body is None else msgspec.convert(body, RainMissing)
         if found:
             self._keep(step, name, found, key, before)
         elif key is not None and before is not None:
@@ -167,7 +166,8 @@ class RainMissingRule:
         if not facts or (before is not None and facts[0].doubts == before.doubts):
             return
         key = key or f"{_KIND}/{name}/{min(each.start_us for each in doubts)}"
-        _store(step, key, facts[0])
+        if notices.put(step.conn, _KIND, name, key, to_body(facts[0]), step.now_us):
+            log.warning("rain missing", datastream=name, doubts=[each.kind for each in doubts])
         withdraw(step.conn, key)
         for fact in facts:
             told = to_be_told(step.conn, self._registry, name, fact.municipality, step.now_us)
@@ -184,20 +184,5 @@ class RainMissingRule:
         late = valid_between(step.conn, layers, seen.start_us, seen.end_us, step.through)
         if any(each.tips for each in late):
             withdraw(step.conn, key)
-        step.conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=step.now_us))
+        notices.close(step.conn, key, step.now_us)
         log.info("rain no longer missing", notice=key)
-
-
-def _open_notice(conn: sa.Connection, name: str) -> tuple[str, RainMissing] | None:
-    query = sa.select(_N.key, _N.body).where(_N.kind == _KIND, _N.subject == name, _N.closed_us.is_(None))
-    row = conn.execute(query).first()
-    return None if row is None else (row.key, msgspec.convert(row.body, RainMissing))
-
-
-def _store(step: Step, key: str, fact: RainMissing) -> None:
-    values = {"body": to_body(fact), "closed_us": None}
-    if step.conn.execute(schema.notices.update().where(_N.key == key).values(**values)).rowcount:
-        return
-    given = {"kind": _KIND, "subject": fact.datastream, "key": key, "opened_us": step.now_us, **values}
-    step.conn.execute(schema.notices.insert().values(**given))
-    log.warning("rain missing", datastream=fact.datastream, doubts=[each.kind for each in fact.doubts])

@@ -1,0 +1,34 @@
+"""Rows of the table of notices: one a key, that is opened, opened again, and closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from headwall.ledger import schema
+
+_N = schema.notices.c
+
+
+def open_ones(conn: sa.Connection, kind: str, subject: str | None = None) -> list[tuple[str, Any]]:
+    """Keys and bodies of the open notices of a kind, of one subject if asked so, oldest first."""
+    query = sa.select(_N.key, _N.body).where(_N.kind == kind, _N.closed_us.is_(None)).order_by(_N.id)
+    if subject is not None:
+        query = query.where(_N.subject == subject)
+    return [(key, body) for key, body in conn.execute(query)]
+
+
+def put(conn: sa.Connection, kind: str, subject: str, key: str, body: dict[str, Any], now_us: int) -> bool:
+    """Open a notice, again if it was closed, with what is known now; whether it is new."""
+    values = {"body": body, "closed_us": None}
+    if conn.execute(schema.notices.update().where(_N.key == key).values(**values)).rowcount:
+        return False
+    given = {"kind": kind, "subject": subject, "key": key, "opened_us": now_us}
+    conn.execute(schema.notices.insert().values(**given, **values))
+    return True
+
+
+def close(conn: sa.Connection, key: str, now_us: int) -> None:
+    """What a notice tells is over."""
+    conn.execute(schema.notices.update().where(_N.key == key).values(closed_us=now_us))
