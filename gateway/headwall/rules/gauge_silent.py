@@ -12,13 +12,13 @@ import structlog
 
 from headwall.ledger import schema
 from headwall.registry import Registry
-from headwall.registry.model import Datastream, Site
+from headwall.registry.model import Datastream
 from headwall.rules import notices
 from headwall.rules.base import Step
 from headwall.rules.facts import GaugeSilent, to_body
 from headwall.rules.layers import FOREVER_US, Stretch
 from headwall.rules.rain import neighbour_us
-from headwall.rules.tell import accepted, tell, to_be_told
+from headwall.rules.tell import accepted, active_by_municipality, tell, to_be_told
 
 log = structlog.get_logger("rules")
 _KIND = "gauge_silent"
@@ -132,15 +132,14 @@ class GaugeSilentRule:
         return self._first_start_us
 
     def _open(self, step: Step, name: str, stream: Datastream) -> None:
-        sites = self._active_sites(name, step.now_us)
+        sites = active_by_municipality(self._registry, self._registry.sites_of_gauge(name, step.now_us), step.now_us)
         if not sites and accepted(step.conn, name):
             return  # nobody's duty can hang on it; looked at again later
         last_us = self._last_valid(step, name)
         key = f"{_KIND}/{name}/{last_us or 0}"
         facts = [
-            GaugeSilent(municipality.id, of_it, name, last_us, step.now_us, stream.silent_after_min)
-            for municipality in self._registry.municipalities
-            if (of_it := [site.id for site in sites if site.municipality == municipality.id])
+            GaugeSilent(municipality, of_it, name, last_us, step.now_us, stream.silent_after_min)
+            for municipality, of_it in sites.items()
         ]
         home = self._registry.municipalities[0].id
         facts = facts or [GaugeSilent(home, [], name, last_us, step.now_us, stream.silent_after_min)]
@@ -158,13 +157,6 @@ class GaugeSilentRule:
     def _close(self, step: Step, key: str) -> None:
         notices.close(step.conn, key, step.now_us)
         log.info("gauge heard again", notice=key)
-
-    def _active_sites(self, name: str, at_us: int) -> list[Site]:
-        return [
-            site
-            for site in self._registry.sites_of_gauge(name, at_us)
-            if (status := self._registry.status_of(site.id, at_us)) is not None and status.status == "active"
-        ]
 
     def _plan(self, step: Step) -> None:
         """When to look at every gauge again: when the next one falls silent, or a site may have become active."""

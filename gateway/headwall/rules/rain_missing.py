@@ -21,7 +21,7 @@ from headwall.rules.base import Step
 from headwall.rules.facts import RainMissing, to_body
 from headwall.rules.rain import RainReading, neighbour_us, valid_between
 from headwall.rules.rain_doubts import cold, values_between
-from headwall.rules.tell import tell, to_be_told, withdraw
+from headwall.rules.tell import active_by_municipality, tell, to_be_told, withdraw
 from headwall.units import Depth, parse_depth
 
 log = structlog.get_logger("rules")
@@ -157,11 +157,10 @@ class RainMissingRule:
         self, step: Step, name: str, doubts: list[Suspicion], key: str | None, before: RainMissing | None
     ) -> None:
         """Open the notice of an episode, or let what no mail carries yet say what is seen now."""
-        sites = [site for site in self._registry.places_of_gauge(name, step.now_us) if self._active(site, step.now_us)]
+        places = self._registry.places_of_gauge(name, step.now_us)
         facts = [
-            RainMissing(municipality.id, of_it, name, doubts, step.now_us if before is None else before.noticed_us)
-            for municipality in self._registry.municipalities
-            if (of_it := [site.id for site in sites if site.municipality == municipality.id])
+            RainMissing(municipality, of_it, name, doubts, step.now_us if before is None else before.noticed_us)
+            for municipality, of_it in active_by_municipality(self._registry, places, step.now_us).items()
         ]
         if not facts or (before is not None and facts[0].doubts == before.doubts):
             return
@@ -172,10 +171,6 @@ class RainMissingRule:
         for fact in facts:
             told = to_be_told(step.conn, self._registry, name, fact.municipality, step.now_us)
             tell(step.conn, key, fact, told, "digest", step.now_us)
-
-    def _active(self, site: Site, at_us: int) -> bool:
-        found = self._registry.status_of(site.id, at_us)
-        return found is not None and found.status == "active"
 
     def _close(self, step: Step, key: str, before: RainMissing) -> None:
         """The episode is over; where the gauge had rain in it after all, what no mail carries yet is taken back."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -11,7 +11,7 @@ import structlog
 
 from headwall.ledger import schema
 from headwall.registry import Registry
-from headwall.registry.model import Person
+from headwall.registry.model import Person, Site
 from headwall.rules.facts import Fact, StormDuty, to_body
 
 log = structlog.get_logger("rules")
@@ -39,6 +39,18 @@ def to_be_told(conn: sa.Connection, registry: Registry, datastream: str, municip
     log.error("no officer in office", municipality=municipality, remedy="add a person with role smo to the registry")
     others = [*registry.operators(municipality, at_us), *([installer] if installer else [])]
     return list({person.id: person for person in others}.values())
+
+
+def active_by_municipality(registry: Registry, sites: Iterable[Site], at_us: int) -> dict[str, list[str]]:
+    """Which of some sites are active at an instant, by their municipalities, in the order of these in the registry."""
+    active = [
+        site for site in sites if (found := registry.status_of(site.id, at_us)) is not None and found.status == "active"
+    ]
+    return {
+        municipality.id: of_it
+        for municipality in registry.municipalities
+        if (of_it := [site.id for site in active if site.municipality == municipality.id])
+    }
 
 
 def tell(
