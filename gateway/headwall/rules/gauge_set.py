@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwall.registry import Registry
-from headwall.registry.model import Site
+from headwall.registry.model import Site, SiteGauge
+from headwall.registry.spans import Span
 from headwall.rules.layers import FOREVER_US
 
 
@@ -16,6 +17,11 @@ class Member:
     datastream: str
     start_us: int
     end_us: int
+
+    @classmethod
+    def of(cls, span: Span[SiteGauge]) -> Member:
+        """A gauge while it is a site's."""
+        return cls(span.entry.datastream, span.start_us, FOREVER_US if span.end_us is None else span.end_us)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ def sets_of_site(registry: Registry, site: Site) -> list[GaugeSet]:
             (
                 Member(primary, 0, FOREVER_US),
                 *(
-                    Member(span.entry.datastream, span.start_us, FOREVER_US if span.end_us is None else span.end_us)
+                    Member.of(span)
                     for span in spans
                     if span.entry.role == "backup" and span.entry.datastream != primary
                 ),

@@ -14,7 +14,7 @@ from headwall.hydrology.gauges import Span
 from headwall.registry import Registry
 from headwall.registry.model import Site
 from headwall.rules.gauge_set import Member
-from headwall.rules.layers import FOREVER_US, GaugeLayers
+from headwall.rules.layers import GaugeLayers
 from headwall.rules.rain import neighbour_us
 from headwall.rules.rain_heard import Gauge, hear
 
@@ -77,8 +77,7 @@ def rain_of_site(
 def _members(registry: Registry, site: Site) -> list[Member]:
     """The site's gauges, each while it is the site's: primaries first, one after the other, then their backups."""
     spans = sorted(registry.gauge_spans(site.id), key=lambda span: span.entry.role != "primary")
-    ends = (FOREVER_US if span.end_us is None else span.end_us for span in spans)
-    return [Member(span.entry.datastream, span.start_us, end_us) for span, end_us in zip(spans, ends, strict=True)]
+    return [Member.of(span) for span in spans]
 
 
 def _first_us(conn: sa.Connection, gauges: list[Gauge], start_us: int, through: int) -> int | None:
