@@ -157,8 +157,8 @@ def put_a_jump(desk: Desk) -> None:
     ledger = Ledger.open(desk.url)
     start_us = at("2026-06-01 12:00")
     levels = [0.0, 0.0, 9.0, 0.0, 0.0]
-    Probe(ledger).put("liquid.level", [(start_us + n * HOUR, level) for n, level in enumerate(levels)])
-    Probe(ledger, "septic-13").put("liquid.level", [(start_us, 0.0)])
+    Probe(ledger).put("liquid.level", *((start_us + n * HOUR, level) for n, level in enumerate(levels)))
+    Probe(ledger, "septic-13").put("liquid.level", (start_us, 0.0))
     with ledger.begin() as conn:
         window = {"node": "septic-12", "start_us": start_us + 4 * HOUR, "end_us": start_us + 5 * HOUR}
         conn.execute(schema.maintenance.insert().values(**window, by="Ruth", at_us=0))
@@ -224,8 +224,8 @@ def test_a_flag_without_a_reason_is_refused(desk: Desk) -> None:
 def test_a_neighbour_is_compared_with(desk: Desk) -> None:
     ledger = Ledger.open(desk.url)
     start_us, probe = at("2026-06-01 12:00"), Probe(ledger, "basin-3")
-    probe.put("pool.level", [(start_us + n * 10 * MINUTE, 0.30) for n in range(3)])
-    probe.put("gate.level", [(start_us + n * 10 * MINUTE, 0.30 + n * 0.1) for n in range(3)])
+    probe.put("pool.level", *((start_us + n * 10 * MINUTE, 0.30) for n in range(3)))
+    probe.put("gate.level", *((start_us + n * 10 * MINUTE, 0.30 + n * 0.1) for n in range(3)))
     ledger.close()
     alone = json.loads(desk.run("quality", "test", "basin-3/pool.level", *DAY, "--json"))
     beside = ("--neighbour", "basin-3/gate.level", "--json")

@@ -33,14 +33,14 @@ def live(desk: Desk) -> None:
     ledger = Ledger.open(desk.url)
     probe = Probe(ledger)
     days = [(PUMPED + n * DAY + HOUR, n) for n in range(200)]
-    probe.put("sludge.level", [(time_us, (1 + 0.08 * n) * IN) for time_us, n in days])
-    probe.put("scum.level", [(time_us, -(6 + 0.02 * n + 0.01 * (n % 2)) * IN) for time_us, n in days])
+    probe.put("sludge.level", *((time_us, (1 + 0.08 * n) * IN) for time_us, n in days))
+    probe.put("scum.level", *((time_us, -(6 + 0.02 * n + 0.01 * (n % 2)) * IN) for time_us, n in days))
     backed_up = PUMPED + 190 * DAY
     levels = [0.1, 0.7, 1.3, 3.4, 1.2, 0.6, 0.2, 0.1]
-    probe.put("liquid.level", [(backed_up + n * 30 * MINUTE, level * IN) for n, level in enumerate(levels)])
+    probe.put("liquid.level", *((backed_up + n * 30 * MINUTE, level * IN) for n, level in enumerate(levels)))
     night = PUMPED + 197 * DAY
-    probe.put("liquid.level", [(night + n * HOUR, (-1 - 0.1 * n) * IN) for n in range(9)])
-    probe.put("liquid.level", [(PUMPED + 199 * DAY, 0.2 * IN)])
+    probe.put("liquid.level", *((night + n * HOUR, (-1 - 0.1 * n) * IN) for n in range(9)))
+    probe.put("liquid.level", (PUMPED + 199 * DAY, 0.2 * IN))
     ledger.close()
     tank = (SITE, *BY)
     desk.run(
@@ -98,8 +98,8 @@ def test_what_was_not_entered_or_read_by_then_is_not_shown(desk: Desk) -> None:
 
 def test_a_tank_within_the_codes_distance_says_so_and_stays_an_indication(desk: Desk) -> None:
     ledger = Ledger.open(desk.url)
-    Probe(ledger).put("sludge.level", [(at("2026-05-20 12:00"), 22 * IN)])
-    Probe(ledger).put("scum.level", [(at("2026-05-20 12:00"), None)], jid="00000000000000cc")
+    Probe(ledger).put("sludge.level", (at("2026-05-20 12:00"), 22 * IN))
+    Probe(ledger).put("scum.level", (at("2026-05-20 12:00"), None), jid="00000000000000cc")
     ledger.close()
     told = " ".join(desk.run("site", "show", SITE, "--at", SHOWN).split())
     assert "sludge clearance 10 in, 2026-05-20 08:00 (suspect); within the 10 in of the code" in told
@@ -117,7 +117,7 @@ def test_a_code_without_such_a_clause_is_said_to_have_none(desk: Desk) -> None:
 
 def test_a_basin_as_an_officer_reads_it(desk: Desk) -> None:
     ledger = Ledger.open(desk.url)
-    Probe(ledger, "basin-3").put("bed.distance", [(at("2026-05-20 10:00"), 1.9)])
+    Probe(ledger, "basin-3").put("bed.distance", (at("2026-05-20 10:00"), 1.9))
     ledger.close()
     desk.run("record", "sediment", "basin-3", *BY, "--at", "2026-03-01 09:00", "--depth", "3 ft")
     septic_registry(desk.folder, ('profile = "hillburn"', 'profile = "elmsford"'))

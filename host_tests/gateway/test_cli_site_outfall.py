@@ -12,20 +12,12 @@ from headwall.ledger.ledger import Ledger
 from headwall.rules.episode_notices import sync
 from headwall.rules.facts import SuspectedDischarge
 from support.desk import Desk
-from support.place_house import Readings, place
+from support.place_house import LEVEL, NOTCH, Readings, place
+from support.registry_text import SINCE, gauges, node, stream
 from support.rules_house import HOUR, MINUTE, at
 
 _T = at("2026-06-10 12:00")
-_REST = """
-[[sites.levels]]
-of = "stage"
-method = "level"
-from = 2025-01-01
-[[sites.ratings]]
-method = "v_notch"
-angle_deg = 90
-from = 2025-01-01
-"""
+_REST = LEVEL + NOTCH
 
 
 @pytest.fixture
@@ -48,27 +40,18 @@ def test_an_outfall_shows_its_day_and_says_that_nothing_is_no_dryness(desk: Desk
     assert "hours without readings or after rain are not judged" in " ".join(said.split())
 
 
-_GAUGE = """
-[[sites.gauges]]
-datastream = "gauge-7/rain.tips"
-distance_m = 20
-from = 2025-01-01
-[[nodes]]
-id = "gauge-7"
-mac = "240ac400001c"
-place = "by the bridge"
-legal_basis = "municipal_land"
-legal_reference = "map 12"
-installer = "sam"
-from = 2025-01-01
-datastreams = [{ name = "rain.tips", quantity = "tips", tip = "0.01 in", from = 2025-01-01 }]
-"""
+_GAUGE = (
+    gauges("gauge-7/rain.tips")
+    + "\n"
+    + _REST
+    + node("gauge-7", "240ac400001c", stream("rain.tips", 'tip = "0.01 in"'), installer="sam")
+).replace(SINCE, "2025-01-01")
 
 
 def test_dry_weather_is_shown_as_it_is_known(tmp_path: Path) -> None:
     """Rain 18 days ago, then two tips on June 8; flow with a rhythm; all of local time."""
     desk = Desk(tmp_path)
-    place(tmp_path, "stage.level down.turbidity", _REST + _GAUGE)
+    place(tmp_path, "stage.level down.turbidity", _GAUGE)
     readings = Readings(desk.url)
     hours = [_T - n * HOUR for n in range(18 * 24)]
     rained = {_T - 47 * HOUR, _T - 46 * HOUR}

@@ -19,12 +19,10 @@ from headwall.errors import UnknownThingError
 from headwall.hydrology.derived import Derived
 from headwall.hydrology.flow_volume import Sample
 from headwall.hydrology.weir import v_notch_m3_s
-from support.place_house import Readings, place
+from support.place_house import LEVEL, NOTCH, Readings, place
 from support.rules_house import HOUR, MINUTE, at
 
 _T = at("2026-06-10 12:00")
-_LEVEL = '[[sites.levels]]\nof = "stage"\nmethod = "level"\nfrom = 2025-01-01\n'
-_NOTCH = '[[sites.ratings]]\nmethod = "v_notch"\nangle_deg = 90\nfrom = 2025-01-01\n'
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def readings() -> Iterator[Readings]:
 
 
 def test_a_day_of_steady_flow_is_its_volume_and_a_hole_is_a_gap(tmp_path: Path, readings: Readings) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL + _NOTCH)
+    registry = place(tmp_path, "stage.level", LEVEL + NOTCH)
     flow = v_notch_m3_s(0.2, 90).value
     assert flow is not None
     times = [n * 15 * MINUTE for n in range(97) if not 40 <= n < 48]
@@ -49,7 +47,7 @@ def test_a_day_of_steady_flow_is_its_volume_and_a_hole_is_a_gap(tmp_path: Path, 
 
 
 def test_a_spike_of_the_stage_gives_no_flow_and_no_peak(tmp_path: Path, readings: Readings) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL + _NOTCH)
+    registry = place(tmp_path, "stage.level", LEVEL + NOTCH)
     levels = [0.10, 0.10, 2.0, 0.10, 0.10]
     readings.put("stage.level", *((_T + n * 15 * MINUTE, level) for n, level in enumerate(levels)))
     with readings.ledger.read() as conn:
@@ -129,6 +127,6 @@ def test_the_day_is_that_of_dry_weather_alone() -> None:
 
 
 def test_a_site_without_flow_says_so(tmp_path: Path, readings: Readings) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL)
+    registry = place(tmp_path, "stage.level", LEVEL)
     with readings.ledger.read() as conn, pytest.raises(UnknownThingError, match="it has stage"):
         flows(conn, registry, "outfall-7", _T, _T + HOUR)

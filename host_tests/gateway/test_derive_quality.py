@@ -21,14 +21,16 @@ from headwall.hydrology.qartod import (
     settings_for,
 )
 from headwall.ledger import schema
-from headwall.ledger.append import NewReading, append_readings
+from headwall.ledger.append import append_readings
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.quality_edits import add_edit
 from headwall.ledger.resolve import add_anchor
-from headwall.registry import Registry, load_registry
+from headwall.registry import Registry
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from support.readings import reading
+from support.registry_text import node, site
 from support.rules_house import GAUGE, at, make_registry
 
 S = 1_000_000
@@ -74,20 +76,16 @@ def fill(
         if untimed:
             add_anchor(ledger, conn, node=node, boot="0000000a", uptime_ms=0, time_us=base_us, received_us=base_us)
         new = [
-            NewReading(
+            reading(
+                seq,
+                None if seq in untimed else base_us + seconds * S,
+                value,
                 node=node,
-                jid="00000000000000aa",
-                seq=seq,
                 stream=stream,
-                time_us=None if seq in untimed else base_us + seconds * S,
                 boot="0000000a" if seq in untimed else None,
                 uptime_ms=seconds * 1000 if seq in untimed else None,
-                value=value,
-                total=None,
-                null_reason="fault" if value is None else None,
                 quality=2,
                 quarantine=quarantine,
-                source="node",
                 received_us=base_us + 1_000_000 * S,
             )
             for seq, (seconds, value, quarantine) in enumerate(rows, first_seq)
@@ -192,32 +190,9 @@ def test_a_sensor_that_is_stuck_is_found_by_its_last_reading_alone(registry: Reg
 
 def test_the_kind_of_site_chooses_the_tests_from_the_day_it_changes(tmp_path: Path) -> None:
     """In a tank a level stands still for weeks; the same sensor at an outfall must not."""
-    more = """
-[[nodes]]
-id = "board-t"
-mac = "240ac40000ff"
-place = "pole"
-legal_basis = "municipal_land"
-legal_reference = "map"
-installer = "installer"
-from = 2020-01-01
-[[nodes.datastreams]]
-name = "tank.level"
-quantity = "level"
-from = 2020-01-01
-[[sites]]
-id = "tank"
-kind = "septic"
-name = "Tank"
-place = "yard"
-municipality = "elmsford"
-status = [{ status = "active", from = 2020-01-01, by = "Olive" }]
-sensors = [{ datastream = "board-t/tank.level", from = 2020-01-01, to = 2026-05-10 }]
-"""
-    make_registry(tmp_path)
-    path = tmp_path / "registry.toml"
-    path.write_text(path.read_text() + more)
-    registry = load_registry(path)
+    board = node("board-t", "240ac40000ff", "tank.level")
+    sensor = '{ datastream = "board-t/tank.level", from = 2020-01-01, to = 2026-05-10 }'
+    registry = make_registry(tmp_path, more=board + site("tank", "septic", f"sensors = [{sensor}]"))
     moved_us = at("2026-05-10 04:00")
     found = list(quality._settings(registry, "board-t/tank.level", moved_us - S, moved_us + S))
     assert [(since_us, until_us) for since_us, until_us, _ in found] == [
@@ -228,17 +203,14 @@ sensors = [{ datastream = "board-t/tank.level", from = 2020-01-01, to = 2026-05-
 
 
 def test_a_gap_begins_no_sooner_than_the_registry_lets_a_sensor_be_silent(tmp_path: Path) -> None:
-    make_registry(tmp_path)
-    path = tmp_path / "registry.toml"
-    text = path.read_text().replace('quantity = "tips"', 'quantity = "tips"\nsilent_after_min = 1500')
-    path.write_text(text)
+    patient = make_registry(tmp_path, gauge="silent_after_min = 1500")
     ledger = Ledger.open("sqlite://")
     start_us = at("2026-05-01 00:00")
     rows: list[Row] = [(seconds, 0.0, None) for seconds in (0, 86_400, 172_800, 300_000)]
     fill(ledger, rows, "rain.tips", base_us=start_us)
     end_us = start_us + 400_000 * S
     with ledger.read() as conn:
-        flags = [each.flag for each in judged(conn, load_registry(path), GAUGE, start_us, end_us)]
+        flags = [each.flag for each in judged(conn, patient, GAUGE, start_us, end_us)]
         strict = [each.flag for each in judged(conn, make_registry(tmp_path), GAUGE, start_us, end_us)]
     ledger.close()
     assert (flags, strict) == ([1, 1, 1, 3], [1, 3, 3, 3])

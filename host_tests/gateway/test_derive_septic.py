@@ -73,8 +73,8 @@ def test_clearances_of_the_codes_table_from_readings(
     sludge_clear_in: float,
     pump: bool,
 ) -> None:
-    Probe(ledger).put("scum.level", [(START, -scum_in * IN)])
-    Probe(ledger, "septic-12").put("sludge.level", [(START, sludge_in * IN)], jid="00000000000000cc")
+    Probe(ledger).put("scum.level", (START, -scum_in * IN))
+    Probe(ledger, "septic-12").put("sludge.level", (START, sludge_in * IN), jid="00000000000000cc")
     with ledger.read() as conn:
         (scum,) = septic.clearances(conn, registry, SITE, "scum", START, START + 1)
         (sludge,) = septic.clearances(conn, registry, SITE, "sludge", START, START + 1)
@@ -84,18 +84,18 @@ def test_clearances_of_the_codes_table_from_readings(
 
 
 def test_a_look_that_finds_no_scum_is_no_missing_reading(ledger: Ledger, registry: Registry) -> None:
-    Probe(ledger).put("scum.level", [(START, None)])
+    Probe(ledger).put("scum.level", (START, None))
     assert clearances(ledger, registry, "scum") == [Derived(inf)]
-    Probe(ledger).put("sludge.level", [(START, None)], null_reason="no_echo", jid="00000000000000cc")
+    Probe(ledger).put("sludge.level", (START, None), null_reason="no_echo", jid="00000000000000cc")
     assert clearances(ledger, registry, "sludge") == [Derived(None, "missing")]
 
 
 def test_what_fits_no_tank_has_a_limit_and_no_value(ledger: Ledger, registry: Registry) -> None:
-    Probe(ledger).put("sludge.level", [(START, -0.01), (START + DAY, 1.23)])
+    Probe(ledger).put("sludge.level", (START, -0.01), (START + DAY, 1.23))
     thin, thick = clearances(ledger, registry, "sludge")
     assert (thin.value, thin.flag, thin.limit) == (None, "above_range", pytest.approx(32 * IN))
     assert (thick.value, thick.flag, thick.limit) == (None, "below_range", pytest.approx(-16 * IN))
-    Probe(ledger).put("scum.level", [(START, -1.23)], jid="00000000000000cc")
+    Probe(ledger).put("scum.level", (START, -1.23), jid="00000000000000cc")
     (low,) = clearances(ledger, registry, "scum")
     assert (low.value, low.flag, low.limit) == (None, "below_range", pytest.approx(-32 * IN))
 
@@ -104,7 +104,7 @@ def test_a_reading_that_failed_a_test_gives_no_clearance_unless_a_person_says_so
     ledger: Ledger, registry: Registry
 ) -> None:
     """One reading of 40 in between readings of 12 in is a spike."""
-    Probe(ledger).put("sludge.level", [(START + n * HOUR, (40 if n == 1 else 12) * IN) for n in range(6)])
+    Probe(ledger).put("sludge.level", *((START + n * HOUR, (40 if n == 1 else 12) * IN) for n in range(6)))
     values = [each.value is None for each in clearances(ledger, registry, "sludge")]
     assert values[1] is True
     assert values[3:] == [False] * 3
@@ -130,8 +130,8 @@ def test_more_of_a_layer_never_leaves_more_clearance(layer: septic.Layer, height
 
 
 def test_clearances_and_lost_capacity_are_explained_to_the_reading(ledger: Ledger, registry: Registry) -> None:
-    Probe(ledger).put("sludge.level", [(START, 12 * IN)])
-    Probe(ledger, "basin-3").put("bed.distance", [(START, 2.5)])
+    Probe(ledger).put("sludge.level", (START, 12 * IN))
+    Probe(ledger, "basin-3").put("bed.distance", (START, 2.5))
     with ledger.read() as conn:
         told = explain(conn, registry, f"{SITE}/sludge_clearance", START, HOUR)
         lost = explain(conn, registry, "basin-3/volume_lost", START, HOUR)
@@ -148,7 +148,7 @@ def test_clearances_and_lost_capacity_are_explained_to_the_reading(ledger: Ledge
 def grow(ledger: Ledger, inches: dict[int, float], *, start_us: int = START) -> None:
     """Sludge of so many inches on so many days after a start."""
     jid = f"{start_us & (2**64 - 1):016x}"
-    Probe(ledger).put("sludge.level", [(start_us + day * DAY, d * IN) for day, d in inches.items()], jid=jid)
+    Probe(ledger).put("sludge.level", *((start_us + day * DAY, d * IN) for day, d in inches.items()), jid=jid)
 
 
 def test_forecast_of_a_year_reaches_10_inches_on_day_1740(ledger: Ledger, registry: Registry) -> None:
@@ -203,7 +203,7 @@ def test_forecast_without_a_date_says_why(
 
 def test_a_day_counts_once_by_its_median(ledger: Ledger, registry: Registry) -> None:
     rows = [(START + day * DAY + n * HOUR, (2 + day) * IN + (0.001 * (n % 3))) for day in range(4) for n in range(9)]
-    Probe(ledger).put("sludge.level", rows)
+    Probe(ledger).put("sludge.level", *rows)
     with ledger.read() as conn:
         found = septic.forecast(conn, registry, SITE, "sludge", LIMITS.sludge_m, START + 10 * DAY)
     assert found is not None
@@ -223,7 +223,7 @@ def test_years_of_days_are_gathered_into_few_values() -> None:
 
 def test_liquid_above_the_invert_counts_after_tolerance_and_dwell(ledger: Ledger, registry: Registry) -> None:
     levels = [0.0, 0.4, 0.6, 0.8, 0.7, 0.0]  # inches, half an hour apart; tolerance 0.5 in, dwell 60 min
-    Probe(ledger).put("liquid.level", [(START + n * 30 * MINUTE, level * IN) for n, level in enumerate(levels)])
+    Probe(ledger).put("liquid.level", *((START + n * 30 * MINUTE, level * IN) for n, level in enumerate(levels)))
     with ledger.read() as conn:
         found = septic.liquid(conn, registry, SITE, START, START + DAY)
         early = septic.liquid(conn, registry, SITE, START, START + 91 * MINUTE)
@@ -239,7 +239,7 @@ def test_liquid_above_the_invert_counts_after_tolerance_and_dwell(ledger: Ledger
 
 
 def test_a_tank_that_loses_its_liquid_overnight_is_found(ledger: Ledger, registry: Registry) -> None:
-    Probe(ledger).put("liquid.level", [(START + n * HOUR, -0.05 - n * 0.003) for n in range(9)])
+    Probe(ledger).put("liquid.level", *((START + n * HOUR, -0.05 - n * 0.003) for n in range(9)))
     with ledger.read() as conn:
         found = septic.liquid(conn, registry, SITE, START, START + DAY)
     assert found is not None
@@ -257,8 +257,8 @@ def test_without_a_tank_in_the_registry_nothing_is_said_of_its_liquid(ledger: Le
 
 def test_hand_and_sensor_stand_side_by_side_over_time(ledger: Ledger, registry: Registry) -> None:
     probe = Probe(ledger)
-    probe.put("sludge.level", [(START + n * 6 * HOUR, (12 + n * 0.01) * IN) for n in range(9)])
-    probe.put("scum.level", [(START, -12 * IN)])
+    probe.put("sludge.level", *((START + n * 6 * HOUR, (12 + n * 0.01) * IN) for n in range(9)))
+    probe.put("scum.level", (START, -12 * IN))
     enter(ledger, SepticMeasurement(scum_bottom="11 in", sludge="13 in", liquid="0.1 in"), START + HOUR)
     enter(ledger, SepticMeasurement(no_scum=True, sludge="30 cm"), START + 12 * HOUR)
     enter(ledger, SepticMeasurement(sludge="20 in"), START + 90 * DAY)
@@ -292,7 +292,7 @@ def test_hand_measurements_become_the_codes_clearances() -> None:
 
 def test_a_basin_by_sensor_and_survey_by_volume_and_depth(ledger: Ledger, registry: Registry) -> None:
     """100 of 200 m³ stand below 1 m: half by volume; 1 of 2 m: half by depth. At 1.2 m 140 m³ are gone."""
-    Probe(ledger, "basin-3").put("bed.distance", [(START, 2.0), (START + DAY, None), (START + 2 * DAY, 3.1)])
+    Probe(ledger, "basin-3").put("bed.distance", (START, 2.0), (START + DAY, None), (START + 2 * DAY, 3.1))
     enter(ledger, SedimentSurvey(depth="1.2 m"), START + HOUR, "basin-3")
     with ledger.read() as conn:
         found = basins.filled(conn, registry, "basin-3", START, START + 3 * DAY)

@@ -17,14 +17,12 @@ from headwall.ledger.quality_edits import add_edit
 from headwall.registry import Registry
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.place_house import Readings, place
+from support.place_house import LEVEL, NOTCH, Readings, place
 from support.rules_house import HOUR, MINUTE, at, make_registry
 
 _T = at("2026-06-10 12:00")
 _DAY = 24 * HOUR
 _RANGE = '[[sites.levels]]\nof = "stage"\nmethod = "range_down"\nzero = "1.20 m"\nfrom = 2025-01-01\n'
-_LEVEL = '[[sites.levels]]\nof = "stage"\nmethod = "level"\nfrom = 2025-01-01\n'
-_NOTCH = '[[sites.ratings]]\nmethod = "v_notch"\nangle_deg = 90\nfrom = 2025-01-01\n'
 
 
 @pytest.fixture
@@ -75,7 +73,7 @@ def test_a_range_is_compensated_turned_into_a_height_corrected_and_rated(tmp_pat
         f'[[sites.corrections]]\nof = "stage"\nadd = "{add}"\nby = "Sam"\nreason = "staff gauge"\nfrom = 2025-01-01\n'
         for add in ("-4 mm", "1 mm")
     )
-    registry = place(tmp_path, "stage.distance air.temperature", _RANGE + "assumed_air_c = 20\n" + shifts + _NOTCH)
+    registry = place(tmp_path, "stage.distance air.temperature", _RANGE + "assumed_air_c = 20\n" + shifts + NOTCH)
     readings.put("stage.distance", (_T, 1.1))
     readings.put("air.temperature", (_T - 5 * MINUTE, 0.0))
     height_m = 1.2 - 1.1 * 331.3 / (331.3 * sqrt(1 + 20 / 273.15)) - 0.003
@@ -85,7 +83,7 @@ def test_a_range_is_compensated_turned_into_a_height_corrected_and_rated(tmp_pat
 
 
 def test_an_unvented_transducer_takes_the_air_off(tmp_path: Path, readings: Readings) -> None:
-    level = _LEVEL.replace('level"\nfrom', 'pressure"\nzero = "0.5 m"\nfrom')
+    level = LEVEL.replace('level"\nfrom', 'pressure"\nzero = "0.5 m"\nfrom')
     registry = place(tmp_path, "stage.pressure air.pressure", level)
     readings.put("stage.pressure", (_T, 111131.6))
     readings.put("air.pressure", (_T + MINUTE, 101325.0))
@@ -116,7 +114,7 @@ def test_the_nearest_valid_sample_counts_not_a_null_that_is_nearer(tmp_path: Pat
 
 
 def test_nulls_and_what_is_not_to_be_judged_give_no_value_with_the_reason(tmp_path: Path, readings: Readings) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL + _NOTCH)
+    registry = place(tmp_path, "stage.level", LEVEL + NOTCH)
     times = [_T + n * MINUTE for n in range(6)]
     readings.put("stage.level", (times[0], None))
     readings.put("stage.level", (times[1], 0.2), quarantine="clock_future")
@@ -138,8 +136,8 @@ def test_nulls_and_what_is_not_to_be_judged_give_no_value_with_the_reason(tmp_pa
 
 
 def test_without_a_way_in_force_there_is_no_value(tmp_path: Path, readings: Readings) -> None:
-    late = _NOTCH.replace("2025-01-01", "2026-06-10T13:00:00Z")
-    registry = place(tmp_path, "stage.level", _LEVEL + late)
+    late = NOTCH.replace("2025-01-01", "2026-06-10T13:00:00Z")
+    registry = place(tmp_path, "stage.level", LEVEL + late)
     readings.put("stage.level", (_T, 0.2), (_T + HOUR, 0.2))
     first, second = _series(readings, registry, "outfall-7/flow")
     assert first.derived.flag == "not_set_up"
@@ -147,7 +145,7 @@ def test_without_a_way_in_force_there_is_no_value(tmp_path: Path, readings: Read
 
 
 def test_unknown_names_say_what_there_is(tmp_path: Path, readings: Readings) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL)
+    registry = place(tmp_path, "stage.level", LEVEL)
     with pytest.raises(UnknownThingError, match="it has stage"):
         _series(readings, registry, "outfall-7/flow")
     with pytest.raises(UnknownThingError, match="it has outfall-7"):
@@ -179,7 +177,7 @@ def test_unknown_names_say_what_there_is(tmp_path: Path, readings: Readings) -> 
 def test_a_calibration_that_did_not_pass_sets_readings_right(
     tmp_path: Path, readings: Readings, points: list[tuple[str, str]], more: dict[str, object], value: float
 ) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL)
+    registry = place(tmp_path, "stage.level", LEVEL)
     readings.put("stage.level", (_T, 0.2))
     readings.calibrate(_record("2026-06-01T12:00:00-04:00", points, **more))
     found = _only(readings, registry, "outfall-7/stage").derived.value
@@ -189,7 +187,7 @@ def test_a_calibration_that_did_not_pass_sets_readings_right(
 def test_a_calibration_holds_from_its_day_to_the_next_and_may_be_entered_late(
     tmp_path: Path, readings: Readings
 ) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL)
+    registry = place(tmp_path, "stage.level", LEVEL)
     readings.put("stage.level", *((_T + n * HOUR, 0.2) for n in range(4)))
     readings.calibrate(_record("2026-06-10T14:30:00Z", [("0.10", "0.15")]))
     readings.calibrate(_record("2026-06-10T12:30:00Z", [("0.10", "0.12")]))  # entered after the later one
@@ -215,14 +213,14 @@ def test_a_calibration_holds_from_its_day_to_the_next_and_may_be_entered_late(
 def test_each_rating_gives_the_published_flow(
     tmp_path: Path, readings: Readings, rating: str, stage_m: float, m3_s: float
 ) -> None:
-    registry = place(tmp_path, "stage.level", f"{_LEVEL}[[sites.ratings]]\nmethod = {rating}\nfrom = 2025-01-01\n")
+    registry = place(tmp_path, "stage.level", f"{LEVEL}[[sites.ratings]]\nmethod = {rating}\nfrom = 2025-01-01\n")
     readings.put("stage.level", (_T, stage_m))
     assert _only(readings, registry, "outfall-7/flow").derived.value == pytest.approx(m3_s, rel=5e-3)
 
 
 def test_velocity_times_wetted_area(tmp_path: Path, readings: Readings) -> None:
     rating = '[[sites.ratings]]\nmethod = "area_velocity"\ndiameter = "0.45 m"\nfrom = 2025-01-01\n'
-    registry = place(tmp_path, "stage.level water.velocity", _LEVEL + rating)
+    registry = place(tmp_path, "stage.level water.velocity", LEVEL + rating)
     readings.put("stage.level", (_T, 0.2), (_T + HOUR, 0.2))
     readings.put("water.velocity", (_T, 0.8))
     first, second = _series(readings, registry, "outfall-7/flow")
@@ -232,7 +230,7 @@ def test_velocity_times_wetted_area(tmp_path: Path, readings: Readings) -> None:
 
 def test_a_tailwater_that_reaches_the_notch_or_is_not_seen_gives_no_flow(tmp_path: Path, readings: Readings) -> None:
     tail = '[[sites.levels]]\nof = "second_stage"\nmethod = "level"\nfrom = 2025-01-01\n'
-    registry = place(tmp_path, "stage.level tail.level", _LEVEL + tail + _NOTCH)
+    registry = place(tmp_path, "stage.level tail.level", LEVEL + tail + NOTCH)
     times = [_T + n * HOUR for n in range(3)]
     readings.put("stage.level", *((time_us, 0.2) for time_us in times))
     readings.put("tail.level", (times[0], -0.5), (times[1], 0.05))
@@ -275,7 +273,7 @@ def test_explain_reproduces_each_value_of_a_series(
 ) -> None:
     shift = '[[sites.corrections]]\nof = "stage"\nadd = "2 mm"\nby = "Sam"\nreason = "x"\nfrom = 2026-06-10T13:30:00Z\n'
     table = '[[sites.ratings]]\nmethod = "table"\npoints = [["0.02 m", "0.4 L/s"], ["0.3 m", "41 L/s"]]\n'
-    rating = f"{_NOTCH}to = 2026-06-10T14:00:00Z\n{table}from = 2026-06-10T14:00:00Z\n"
+    rating = f"{NOTCH}to = 2026-06-10T14:00:00Z\n{table}from = 2026-06-10T14:00:00Z\n"
     registry = place(tmp_path, "stage.distance air.temperature", _RANGE + "assumed_air_c = 20\n" + shift + rating)
     readings = Readings()
     try:
@@ -316,7 +314,7 @@ def _recompute(final: float | None, values: list[float | None], told: object) ->
 
 
 def test_explain_names_reading_flags_and_what_the_next_calibration_found(tmp_path: Path, readings: Readings) -> None:
-    registry = place(tmp_path, "stage.level", _LEVEL)
+    registry = place(tmp_path, "stage.level", LEVEL)
     readings.put("stage.level", (_T, 0.2))
     readings.calibrate(_record("2026-06-12T12:00:00Z", [("0.10", "0.13")], verdict="fail"))
     with readings.ledger.read() as conn:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from headwall.errors import HeadwallError
-from support.rules_house import BACKUP, BOARD_B, GAUGE, HOUR, MINUTE, PRIMARY, House, at, make_registry
+from support.registry_text import site
+from support.rules_house import BACKUP, BOARD_B, GAUGE, HOUR, MINUTE, NOON, PRIMARY, House, houses, make_registry
 
-NOON = at("2026-06-10 12:00")
 _OTHER = "board-b/rain.tips"
 #: readings of the second board
 B: dict[str, Any] = {"node": "board-b", "jid": "00000000000000bb"}
@@ -18,16 +18,8 @@ B: dict[str, Any] = {"node": "board-b", "jid": "00000000000000bb"}
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
-    made: list[House] = []
-
-    def make(now_us: int = NOON, **registry: str) -> House:
-        given = {"gauges": f"{PRIMARY}, {BACKUP}", "nodes": BOARD_B, **registry}
-        made.append(House(make_registry(tmp_path, **given), now_us))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with houses(tmp_path, gauges=f"{PRIMARY}, {BACKUP}", nodes=BOARD_B) as make:
+        yield make
 
 
 def test_the_backup_makes_no_duty_while_the_primary_speaks(house: Callable[..., House]) -> None:
@@ -164,17 +156,8 @@ def test_two_primaries_are_judged_each_by_itself(house: Callable[..., House]) ->
 
 
 def test_sites_with_the_same_gauges_share_one_fold_and_get_a_duty_each(house: Callable[..., House]) -> None:
-    second = f"""
-[[sites]]
-id = "second"
-kind = "construction"
-name = "Second"
-place = "2 Main Street"
-municipality = "elmsford"
-status = [{{ status = "active", from = 2020-01-01, by = "Olive Officer" }}]
-gauges = [{PRIMARY.replace("5,", "50,")}, {BACKUP}]
-"""
-    h = house(more=second)
+    both = f"gauges = [{PRIMARY.replace('5,', '50,')}, {BACKUP}]"
+    h = house(more=site("second", "construction", both))
     h.judge(h.rain(NOON, 55))
     assert sorted(duty.body.site for duty in h.duties()) == ["second", "yard"]
     storm_rule = h.engine._rules[1]

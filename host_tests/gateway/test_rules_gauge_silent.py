@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from headwall.rules.facts import GaugeSilent, StormDuty
-from support.rules_house import ACTIVE, GAUGE, HOUR, MINUTE, House, at, make_registry
+from support.registry_text import ACTIVE
+from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
 
 NOON = at("2026-06-10 12:00")
 _SHUT = ACTIVE.replace("active", "shut_down")

@@ -9,23 +9,15 @@ from pathlib import Path
 import pytest
 from headwall.derive.tip_depth import tip_at
 from headwall.rules.facts import NearThreshold, StormDuty
-from support.rules_house import GAUGE, HOUR, MINUTE, House, at, content, make_registry
+from support.rules_house import GAUGE, HOUR, MINUTE, NOON, House, at, content, houses
 
-NOON = at("2026-06-10 12:00")
 _CALIBRATION = "calibration of 2026-06-10 by Sam Okafor"
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
-    made: list[House] = []
-
-    def make(now_us: int = NOON, **registry: str) -> House:
-        made.append(House(make_registry(tmp_path, **registry), now_us))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with houses(tmp_path) as make:
+        yield make
 
 
 # ---- calibrated tips
@@ -173,11 +165,11 @@ def test_a_quarantined_reading_stays_out_whatever_a_person_says_of_its_quality(h
 
 
 _WINTER = at("2026-01-20 12:00")
-_OFF = '[{ from = 2025-12-01, to = 2026-04-01, reason = "freezes" }]'
+_OFF = 'off = [{ from = 2025-12-01, to = 2026-04-01, reason = "freezes" }]'
 
 
 def test_snow_water_entered_by_hand_opens_a_duty_and_names_who_measured(house: Callable[..., House]) -> None:
-    h = house(_WINTER, off=_OFF)
+    h = house(_WINTER, gauge=_OFF)
     number = h.snow(_WINTER - 8 * HOUR, _WINTER, "0.52 in")
     h.judge()
     (duty,) = h.duties()
@@ -199,7 +191,7 @@ def test_snow_water_adds_to_the_tips_of_its_storm(house: Callable[..., House]) -
 
 
 def test_snow_water_that_is_replaced_or_withdrawn_counts_no_more(house: Callable[..., House]) -> None:
-    h = house(_WINTER, off=_OFF)
+    h = house(_WINTER, gauge=_OFF)
     first = h.snow(_WINTER - 8 * HOUR, _WINTER, "0.52 in")
     h.judge()
     second = h.snow(_WINTER - 8 * HOUR, _WINTER + HOUR, "0.6 in", replaces=first)
@@ -213,7 +205,7 @@ def test_snow_water_that_is_replaced_or_withdrawn_counts_no_more(house: Callable
 
 
 def test_readings_of_a_gauge_that_is_off_are_kept_and_not_judged(house: Callable[..., House]) -> None:
-    h = house(_WINTER, off=_OFF)
+    h = house(_WINTER, gauge=_OFF)
     h.judge(h.rain(_WINTER, 60))
     assert h.duties() == []
     with h.ledger.read() as conn:
@@ -223,7 +215,7 @@ def test_readings_of_a_gauge_that_is_off_are_kept_and_not_judged(house: Callable
 def test_a_gauge_that_is_off_is_no_silent_gauge_and_is_one_when_it_stays_silent_after(
     house: Callable[..., House],
 ) -> None:
-    h = house(_WINTER, off=_OFF)
+    h = house(_WINTER, gauge=_OFF)
     h.put((at("2025-11-30 12:00"), 0))
     h.judge(_WINTER)
     assert h.notices("gauge_silent") == []

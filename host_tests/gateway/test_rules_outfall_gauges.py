@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from headwall.ledger import schema
 from headwall.registry import load_registry
-from support.outfall_house import DAY, PULSE, START, OutfallHouse, Reading, outfall_registry, quiet
+from support.outfall_house import DAY, NEAR, PULSE, START, OutfallHouse, Reading, outfall_registry, quiet
 from support.rules_house import BOARD_B, HOUR, MINUTE
 
-_GAUGE = '{ datastream = "board-a/rain.tips", distance_m = 50, from = 2020-01-01 }'
-_UNTIL = _GAUGE.replace("2020-01-01 }", "2020-01-01, to = {day} }")
+_UNTIL = NEAR.replace("2020-01-01 }", "2020-01-01, to = {day} }")
 _THEN = '{ datastream = "board-b/rain.tips", distance_m = 60, from = {day} }'
 
 
@@ -19,8 +18,8 @@ def suspected(folder: Path, gauges: str, readings: list[Reading]) -> list[tuple[
     outfall_registry(folder)
     path = folder / "registry.toml"
     text = path.read_text("utf-8")
-    assert _GAUGE in text
-    path.write_text(BOARD_B.lstrip() + text.replace(_GAUGE, gauges), "utf-8")
+    assert NEAR in text
+    path.write_text(BOARD_B.lstrip() + text.replace(NEAR, gauges), "utf-8")
     house = OutfallHouse(load_registry(path))
     with house.ledger.begin() as conn:
         conn.execute(schema.acceptances.insert().values(node="board-b", stream="rain.tips", by="Olive", at_us=0))
@@ -60,3 +59,12 @@ def test_rain_at_the_gauge_that_replaced_another_counts_and_at_the_other_no_more
     assert suspected(tmp_path / "a", gauges, merged(readings, of_b(readings), rain)) == [PULSE[:2]]
     (tmp_path / "b").mkdir()
     assert suspected(tmp_path / "b", gauges, merged(readings, of_b(readings), of_b(rain))) == []
+
+
+@pytest.mark.parametrize("spoke_before", [True, False])
+def test_before_a_gauge_is_the_outfalls_no_hour_is_dry_though_it_spoke_elsewhere(
+    tmp_path: Path, spoke_before: bool
+) -> None:
+    since_us = START + 8 * DAY  # 2026-06-09, ten hours before the pulse
+    readings = [each for each in quiet(10, [PULSE]) if each[0] != "board-a" or spoke_before or each[2] >= since_us]
+    assert suspected(tmp_path, NEAR.replace("2020-01-01", "2026-06-09"), readings) == []

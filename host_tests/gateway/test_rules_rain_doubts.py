@@ -17,93 +17,38 @@ from headwall.notify.compose import Composer
 from headwall.notify.grouping import Batch
 from headwall.notify.lookup import Lookup
 from headwall.notify.render import render_text
-from headwall.registry import load_registry
 from headwall.rules.facts import NearThreshold, RainMissing, StormDuty, to_body
 from headwall.rules.rain_doubts import of_storm
 from headwall.settings import NotifySettings, SmtpSettings
 from headwall.web.status import gauges_at
-from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
+from support.registry_text import gauges, node, sensors, site, stream
+from support.rules_house import GAUGE, HOUR, MINUTE, PRIMARY, House, at, houses
 
 JUNE, JANUARY = at("2026-06-10 12:00"), at("2026-01-10 12:00")
 OTHER = "board-b/rain.tips"
-_BOARD = """
-[[nodes]]
-id = "board-b"
-mac = "240ac400000b"
-place = "roof of the office"
-legal_basis = "consent"
-legal_reference = "letter"
-installer = "installer"
-from = 2020-01-01
-
-[[nodes.datastreams]]
-name = "rain.tips"
-quantity = "tips"
-tip = "0.01 in"
-from = 2020-01-01
-
-[[nodes.datastreams]]
-name = "air.temperature"
-quantity = "temperature"
-from = 2020-01-01
-
-[[nodes.datastreams]]
-name = "stage.level"
-quantity = "level"
-from = 2020-01-01
-"""
-_SITE = """
-[[sites]]
-id = "{id}"
-kind = "{kind}"
-name = "{name}"
-place = "1 Main Street"
-municipality = "elmsford"
-status = [{{ status = "active", from = 2020-01-01, by = "Olive Officer" }}]
-gauges = [{gauges}]
-sensors = [{sensors}]
-{more}
-"""
-
-
-def _site(kind: str, name: str, *, gauges: tuple[str, ...] = (), more: str = "", **sensors: str) -> str:
-    fields = {
-        "gauges": ", ".join(f'{{ datastream = "{each}", distance_m = 5, from = 2020-01-01 }}' for each in gauges),
-        "sensors": ", ".join(
-            f'{{ datastream = "{stream}", of = "{of}", from = 2020-01-01 }}' for of, stream in sensors.items()
-        ),
-    }
-    return _SITE.format(id=name.lower(), kind=kind, name=name, more=more, **fields)
-
-
-STATION = _BOARD + _site("station", "Hall", air_temperature="board-b/air.temperature")
-PAIR = _BOARD + _site("construction", "Pit", gauges=(GAUGE, OTHER))
-OUTFALL = _BOARD + _site(
+_BOARD = node(
+    "board-b",
+    "240ac400000b",
+    stream("rain.tips", 'tip = "0.01 in"'),
+    "air.temperature",
+    "stage.level",
+    place="roof of the office",
+)
+STATION = _BOARD + site("hall", "station", sensors({"board-b/air.temperature": "air_temperature"}))
+PAIR = _BOARD + site("pit", "construction", gauges(GAUGE, OTHER))
+OUTFALL = _BOARD + site(
     "outfall",
-    "Outfall",
-    gauges=(GAUGE,),
-    stage="board-b/stage.level",
-    more='[[sites.levels]]\nof = "stage"\nmethod = "level"\nfrom = 2020-01-01',
+    "outfall",
+    gauges(GAUGE),
+    sensors({"board-b/stage.level": "stage"}),
+    'levels = [{ of = "stage", method = "level", from = 2020-01-01 }]',
 )
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
-    made: list[House] = []
-
-    def make(now_us: int, more: str = STATION, gauge: str = "") -> House:
-        registry = make_registry(tmp_path, more=more)
-        if gauge:
-            path = tmp_path / "registry.toml"
-            text = path.read_text("utf-8")
-            path.write_text(text.replace('tip = "0.01 in"\n', f'tip = "0.01 in"\n{gauge}\n', 1), "utf-8")
-            registry = load_registry(path)
-        made.append(House(registry, now_us))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with houses(tmp_path, more=STATION) as make:
+        yield make
 
 
 def _air(house: House, start_us: int, end_us: int, celsius: float, **fields: object) -> None:
@@ -298,7 +243,7 @@ def _missing(house: House) -> list[RainMissing]:
 
 
 def test_gauge_without_rain_beside_one_with_rain_is_told_in_the_digest_once(house: Callable[..., House]) -> None:
-    h = house(JUNE, PAIR)
+    h = house(JUNE, more=PAIR)
     h.alive(JUNE - 12 * HOUR, JUNE + 6 * HOUR)
     h.put(*_uneven(JUNE, 30), node="board-b", jid="00000000000000bb")
     for hours in range(1, 6):
@@ -316,7 +261,7 @@ def test_gauge_without_rain_beside_one_with_rain_is_told_in_the_digest_once(hous
 
 
 def test_notice_of_missing_rain_closes_when_the_neighbours_rain_is_over(house: Callable[..., House]) -> None:
-    h = house(JUNE, PAIR)
+    h = house(JUNE, more=PAIR)
     h.alive(JUNE - 12 * HOUR, JUNE + 12 * HOUR)
     h.put(*_uneven(JUNE, 30), node="board-b", jid="00000000000000bb")
     h.judge(JUNE + 2 * HOUR)
@@ -327,7 +272,7 @@ def test_notice_of_missing_rain_closes_when_the_neighbours_rain_is_over(house: C
 
 
 def test_rain_that_comes_late_takes_back_what_no_mail_carries(house: Callable[..., House]) -> None:
-    h = house(JUNE, PAIR)
+    h = house(JUNE, more=PAIR)
     h.alive(JUNE - 12 * HOUR, JUNE + 6 * HOUR)
     h.put(*_uneven(JUNE, 30), node="board-b", jid="00000000000000bb")
     h.judge(JUNE + 2 * HOUR)
@@ -338,7 +283,7 @@ def test_rain_that_comes_late_takes_back_what_no_mail_carries(house: Callable[..
 
 
 def test_silent_gauge_shows_nothing_and_is_not_called_dry(house: Callable[..., House]) -> None:
-    h = house(JUNE, PAIR)
+    h = house(JUNE, more=PAIR)
     h.alive(JUNE - 12 * HOUR, JUNE - 10 * MINUTE)
     h.put(*_uneven(JUNE, 30), node="board-b", jid="00000000000000bb")
     h.put((JUNE + 2 * HOUR, 0))
@@ -348,7 +293,7 @@ def test_silent_gauge_shows_nothing_and_is_not_called_dry(house: Callable[..., H
 
 
 def test_two_gauges_that_both_have_rain_are_no_matter(house: Callable[..., House]) -> None:
-    h = house(JUNE, PAIR)
+    h = house(JUNE, more=PAIR)
     h.alive(JUNE - 12 * HOUR, JUNE + 6 * HOUR)
     h.put(*_uneven(JUNE, 30), node="board-b", jid="00000000000000bb")
     h.put(*_uneven(JUNE + 10 * MINUTE, 20))
@@ -358,7 +303,7 @@ def test_two_gauges_that_both_have_rain_are_no_matter(house: Callable[..., House
 
 
 def test_a_little_rain_next_door_is_no_matter(house: Callable[..., House]) -> None:
-    h = house(JUNE, PAIR)
+    h = house(JUNE, more=PAIR)
     h.alive(JUNE - 12 * HOUR, JUNE + 6 * HOUR)
     h.put(*_uneven(JUNE, 19), node="board-b", jid="00000000000000bb")
     for hours in range(1, 6):
@@ -370,7 +315,7 @@ def test_a_little_rain_next_door_is_no_matter(house: Callable[..., House]) -> No
 def test_stage_that_rises_while_the_gauge_shows_none_is_told(
     house: Callable[..., House], rise_m: float, told: bool
 ) -> None:
-    h = house(JUNE, OUTFALL)
+    h = house(JUNE, more=OUTFALL)
     h.alive(JUNE - 24 * HOUR, JUNE)
     levels = [(JUNE - n * 10 * MINUTE, 0.1 + (rise_m if n < 6 else 0.0)) for n in range(36, -1, -1)]
     h.put(*levels, node="board-b", stream="stage.level", jid="00000000000000bb")
@@ -381,7 +326,7 @@ def test_stage_that_rises_while_the_gauge_shows_none_is_told(
 
 
 def test_stage_that_rises_after_rain_is_no_matter(house: Callable[..., House]) -> None:
-    h = house(JUNE, OUTFALL)
+    h = house(JUNE, more=OUTFALL)
     h.alive(JUNE - 24 * HOUR, JUNE)
     h.put(*_uneven(JUNE - 8 * HOUR, 5))
     levels = [(JUNE - n * 10 * MINUTE, 0.1 + (0.5 if n < 6 else 0.0)) for n in range(36, -1, -1)]
@@ -415,10 +360,9 @@ def test_calibration_says_whether_it_is_in_the_depth(house: Callable[..., House]
 
 
 def test_rain_of_a_backup_is_named_and_drawn(house: Callable[..., House]) -> None:
-    site = _site("construction", "Pit", gauges=(GAUGE, OTHER)).replace(
-        f'"{OTHER}", distance_m = 5', f'"{OTHER}", distance_m = 5, role = "backup"'
-    )
-    h = house(JUNE, _BOARD + site)
+    backup = f'{{ datastream = "{OTHER}", distance_m = 5, role = "backup", from = 2020-01-01 }}'
+    pit = site("pit", "construction", f"gauges = [{PRIMARY}, {backup}]")
+    h = house(JUNE, more=_BOARD + pit)
     h.alive(JUNE - 12 * HOUR, JUNE)
     rain = _uneven(JUNE + 2 * HOUR, 60)
     h.put(*rain, node="board-b", jid="00000000000000bb")

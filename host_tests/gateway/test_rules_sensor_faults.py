@@ -9,23 +9,16 @@ from typing import Any
 import pytest
 from headwall.ledger import schema
 from headwall.rules.facts import NodeFault
+from support.registry_text import node, stream
 from support.rules_house import HOUR, MINUTE, House, at, make_registry
 
 NOON = at("2026-06-10 12:00")
-_OUTFALL = """
-[[nodes]]
-id = "outfall-7"
-mac = "240ac400000b"
-place = "headwall"
-legal_basis = "municipal_land"
-legal_reference = "map 12"
-installer = "installer"
-from = 2020-01-01
-datastreams = [
-  { name = "stage.distance", quantity = "distance", null_limit = 4, silent_after_min = 60, from = 2020-01-01 },
-  { name = "water.temperature", quantity = "temperature", from = 2020-01-01 },
-]
-"""
+_OUTFALL = node(
+    "outfall-7",
+    "240ac400000b",
+    stream("stage.distance", "null_limit = 4", "silent_after_min = 60"),
+    "water.temperature",
+)
 
 
 @pytest.fixture

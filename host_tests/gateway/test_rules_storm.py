@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from headwall.ledger import schema
 from headwall.rules.facts import InactiveSiteStorm, NearThreshold, StormDuty
-from support.rules_house import GAUGE, HOUR, MINUTE, House, at, make_registry
+from support.registry_text import gauges, site
+from support.rules_house import GAUGE, HOUR, MINUTE, NOON, House, at, houses, make_registry
 
-NOON = at("2026-06-10 12:00")
 _SHUT = (
     '[{ status = "active", from = 2020-01-01, to = 2026-06-01, by = "Olive" },'
     ' { status = "shut_down", from = 2026-06-01, by = "Olive" }]'
@@ -19,15 +19,8 @@ _SHUT = (
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[Callable[..., House]]:
-    made: list[House] = []
-
-    def make(now_us: int = NOON, *, accepted: bool = True, **registry: str) -> House:
-        made.append(House(make_registry(tmp_path, **registry), now_us, accepted=accepted))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+    with houses(tmp_path) as make:
+        yield make
 
 
 def test_fifty_tips_of_a_hundredth_inch_make_one_duty(house: Callable[..., House]) -> None:
@@ -324,17 +317,7 @@ def test_the_day_that_fires_is_the_local_day_on_the_night_the_clocks_change(hous
 def test_a_rule_that_raises_for_one_site_leaves_the_others_judged_and_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = """
-[[sites]]
-id = "second"
-kind = "construction"
-name = "Second"
-place = "2 Main Street"
-municipality = "elmsford"
-status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
-gauges = [{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01 }]
-"""
-    registry = make_registry(tmp_path, more=other)
+    registry = make_registry(tmp_path, more=site("second", "construction", gauges(GAUGE)))
     h = House(registry, NOON)
     status_of = registry.status_of
 
@@ -371,17 +354,8 @@ def test_where_nobody_is_officer_the_installer_is_told_rather_than_nobody(
 
 
 def test_two_sites_of_one_gauge_get_a_duty_each(house: Callable[..., House]) -> None:
-    second = """
-[[sites]]
-id = "second"
-kind = "construction"
-name = "Second"
-place = "2 Main Street"
-municipality = "elmsford"
-status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
-gauges = [{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01, to = 2026-06-12 }]
-"""
-    h = house(more=second)
+    gauge = '{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01, to = 2026-06-12 }'
+    h = house(more=site("second", "construction", f"gauges = [{gauge}]"))
     h.judge(h.rain(NOON, 50))
     assert sorted(duty.body.site for duty in h.duties()) == ["second", "yard"]
     h.judge(h.rain(NOON + 72 * HOUR, 50))

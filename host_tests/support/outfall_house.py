@@ -10,7 +10,8 @@ from headwall.ledger import schema
 from headwall.ledger.append import append_readings
 from headwall.registry import Registry, load_registry
 
-from support.rules_house import HOUR, MINUTE, House, at, make_registry
+from support.registry_text import node, sensors, site
+from support.rules_house import HOUR, MINUTE, PRIMARY, House, at, make_registry
 
 START = at("2026-06-01 04:00")  # midnight in New York
 DAY = 24 * HOUR
@@ -22,32 +23,14 @@ Reading = tuple[str, str, int, float]
 PULSE = (START + 8 * DAY + 10 * HOUR, START + 8 * DAY + 12 * HOUR, 0.012)
 #: m³/s
 BASE = 0.002
-_OUTFALL = """
-[[nodes]]
-id = "node-7"
-mac = "240ac400001b"
-place = "outfall 7"
-legal_basis = "municipal_land"
-legal_reference = "map 12"
-installer = "installer"
-from = 2020-01-01
-datastreams = [
-  { name = "meter.flow", quantity = "flow", from = 2020-01-01 },
-  { name = "water.temperature", quantity = "temperature", from = 2020-01-01 },
-]
-[[sites]]
-id = "outfall-7"
-kind = "outfall"
-name = "Outfall 7"
-place = "below the bridge"
-municipality = "elmsford"
-status = [{ status = "active", from = 2020-01-01, by = "Olive Officer" }]
-gauges = [{ datastream = "board-a/rain.tips", distance_m = 50, from = 2020-01-01 }]
-sensors = [
-  { datastream = "node-7/meter.flow", of = "flow", from = 2020-01-01 },
-  { datastream = "node-7/water.temperature", of = "water_temperature", from = 2020-01-01 },
-]
-"""
+#: the gauge of the outfall
+NEAR = PRIMARY.replace("5,", "50,")
+_OUTFALL = node("node-7", "240ac400001b", "meter.flow", "water.temperature") + site(
+    SITE,
+    "outfall",
+    f"gauges = [{NEAR}]",
+    sensors({"node-7/meter.flow": "flow", "node-7/water.temperature": "water_temperature"}),
+)
 
 
 def outfall_registry(folder: Path, profile: str = "elmsford") -> Registry:

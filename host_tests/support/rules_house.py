@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from headwall.clock import from_us, to_us
 from headwall.law.profile import load_profile
 from headwall.ledger import schema
-from headwall.ledger.append import NewReading, append_readings
+from headwall.ledger.append import NewReading
 from headwall.ledger.calibrations import Calibration, add_calibration
 from headwall.ledger.entries import Body, SnowWater, Withdrawal, add_entry
 from headwall.ledger.ledger import Ledger
@@ -23,6 +24,8 @@ from headwall.rules.engine import RuleEngine
 from headwall.rules.facts import Fact, from_body
 from headwall.settings import RulesSettings
 
+from support.readings import Board
+from support.registry_text import ACTIVE, SINCE, node, site, stream
 from support.set_clock import SetClock
 
 MINUTE = 60_000_000
@@ -30,7 +33,7 @@ HOUR = 60 * MINUTE
 GAUGE = "board-a/rain.tips"
 JID = "00000000000000aa"
 
-_REGISTRY = """
+_PEOPLE = """
 [[municipalities]]
 id = "elmsford"
 name = "Village of Elmsford"
@@ -41,7 +44,7 @@ time_zone = "America/New_York"
 id = "officer"
 name = "Olive Officer"
 email = "officer@village.example"
-roles = [{{ role = "smo", municipality = "elmsford", from = 2020-01-01 }}]
+roles = [{ role = "smo", municipality = "elmsford", from = 2020-01-01 }]
 
 [[people]]
 id = "installer"
@@ -53,34 +56,7 @@ id = "builder"
 name = "Bella Builder"
 email = "builder@site.example"
 
-[[nodes]]
-id = "board-a"
-mac = "240ac400000a"
-place = "north gate"
-legal_basis = "consent"
-legal_reference = "letter"
-installer = "installer"
-from = 2020-01-01
-
-[[nodes.datastreams]]
-name = "rain.tips"
-quantity = "tips"
-tip = "{tip}"
-from = 2020-01-01
-off = {off}
-{nodes}
-[[sites]]
-id = "yard"
-kind = "construction"
-name = "Yard"
-place = "1 Main Street"
-municipality = "elmsford"
-status = {status}
-people = [{{ person = "builder", role = "developer", from = 2020-01-01 }}]
-gauges = [{gauges}]
-{more}
 """
-ACTIVE = '[{ status = "active", from = 2020-01-01, by = "Olive Officer" }]'
 
 
 def at(text: str) -> int:
@@ -88,25 +64,13 @@ def at(text: str) -> int:
     return to_us(datetime.fromisoformat(text).replace(tzinfo=UTC))
 
 
+NOON = at("2026-06-10 12:00")
+
+
 #: a gauge of the site; another board with one more gauge for it
 PRIMARY = '{ datastream = "board-a/rain.tips", distance_m = 5, from = 2020-01-01 }'
 BACKUP = '{ datastream = "board-b/rain.tips", distance_m = 900, from = 2020-01-01, role = "backup" }'
-BOARD_B = """
-[[nodes]]
-id = "board-b"
-mac = "240ac400000b"
-place = "south gate"
-legal_basis = "consent"
-legal_reference = "letter"
-installer = "installer"
-from = 2020-01-01
-
-[[nodes.datastreams]]
-name = "rain.tips"
-quantity = "tips"
-tip = "0.2 mm"
-from = 2020-01-01
-"""
+BOARD_B = node("board-b", "240ac400000b", stream("rain.tips", 'tip = "0.2 mm"'))
 
 
 def make_registry(
@@ -115,16 +79,32 @@ def make_registry(
     tip: str = "0.01 in",
     status: str = ACTIVE,
     more: str = "",
-    since: str = "2020-01-01",
+    since: str = SINCE,
     gauges: str = PRIMARY,
     nodes: str = "",
-    off: str = "[]",
+    gauge: str = "",
 ) -> Registry:
+    """One site with its gauge; `gauge` are more lines of its datastream, `nodes` and `more` are tables."""
+    rain = stream("rain.tips", f'tip = "{tip}"', gauge)
+    developer = 'people = [{ person = "builder", role = "developer", from = 2020-01-01 }]'
+    board = node("board-a", "240ac400000a", rain, place="north gate")
+    yard = site("yard", "construction", developer, f"gauges = [{gauges}]", status=status)
     path = folder / "registry.toml"
-    given = {"tip": tip, "status": status, "more": more, "gauges": gauges, "nodes": nodes, "off": off}
-    text = _REGISTRY.format(**given).replace("2020-01-01", since)
-    path.write_text(text, "utf-8")
+    path.write_text((_PEOPLE + board + nodes + yard + more).replace(SINCE, since), "utf-8")
     return load_registry(path)
+
+
+@contextmanager
+def houses(folder: Path, **usual: str) -> Iterator[Callable[..., House]]:
+    """Makes houses whose registry is told by keywords, and closes them."""
+    with ExitStack() as made:
+
+        def make(now_us: int = NOON, *, accepted: bool = True, **registry: str) -> House:
+            house = House(make_registry(folder, **{**usual, **registry}), now_us, accepted=accepted)
+            made.callback(house.close)
+            return house
+
+        yield make
 
 
 class House:
@@ -138,7 +118,7 @@ class House:
         self.ledger = Ledger.open(url)
         self._batch = batch
         self.engine = self.new_engine()
-        self._seq = 0
+        self._board = Board(self.ledger, "board-a", jid=JID)
         if accepted:
             self.accept()
 
@@ -158,29 +138,10 @@ class House:
 
     def put(self, *readings: tuple[int, float | None], **fields: Any) -> None:
         """Readings (time, value) as they arrive."""
-        rows = [self.reading(time_us, value, **fields) for time_us, value in readings]
-        with self.ledger.begin() as conn:
-            append_readings(self.ledger, conn, rows)
+        self._board.put("rain.tips", *readings, **{"received_us": self.clock.now, **fields})
 
     def reading(self, time_us: int | None, value: float | None, /, **fields: Any) -> NewReading:
-        self._seq += 1
-        given: dict[str, Any] = {
-            "node": "board-a",
-            "jid": JID,
-            "seq": self._seq,
-            "stream": "rain.tips",
-            "time_us": time_us,
-            "boot": None,
-            "uptime_ms": None,
-            "value": value,
-            "total": None,
-            "null_reason": "fault" if value is None else None,
-            "quality": 1,
-            "quarantine": None,
-            "source": "node",
-            "received_us": self.clock.now,
-        }
-        return NewReading(**{**given, **fields})
+        return self._board.reading("rain.tips", time_us, value, **{"received_us": self.clock.now, **fields})
 
     def rain(self, start_us: int, tips: int, every_us: int = MINUTE, **fields: Any) -> int:
         """`tips` single tips; returns the time of the last."""
