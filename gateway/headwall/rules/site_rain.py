@@ -81,9 +81,17 @@ def _members(registry: Registry, site: Site) -> list[Member]:
 
 
 def _first_us(conn: sa.Connection, gauges: list[Gauge], start_us: int, through: int) -> int | None:
-    """The first valid reading of all where none lies before the stretch; None where one does."""
-    before = (neighbour_us(conn, gauge.layers, start_us, through, before=True) for gauge in gauges)
-    if any(each is not None for each in before):
-        return None
-    after = (neighbour_us(conn, gauge.layers, start_us - 1, through, before=False) for gauge in gauges)
-    return min((each for each in after if each is not None), default=None)
+    """The first valid reading of all where none lies before the stretch; None where one does.
+
+    What a gauge said before it was the site's, or after, says nothing of the site.
+    """
+    firsts = []
+    for gauge in gauges:
+        begun_us, ended_us = gauge.member.start_us, gauge.member.end_us
+        before = neighbour_us(conn, gauge.layers, min(start_us, ended_us), through, before=True)
+        if before is not None and before >= begun_us:
+            return None
+        after = neighbour_us(conn, gauge.layers, max(start_us, begun_us) - 1, through, before=False)
+        if after is not None and after < ended_us:
+            firsts.append(after)
+    return min(firsts, default=None)
