@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -112,11 +111,8 @@ def test_late_and_shuffled_readings_leave_the_cases_that_those_on_time_do(regist
     readings = quiet(11, [PULSE, (START + 9 * DAY + 14 * HOUR, START + 9 * DAY + 15 * HOUR, 0.02)])
     ends = []
     for seed in range(3):
-        house, order = OutfallHouse(registry), list(readings)
-        if seed:
-            random.Random(seed).shuffle(order)
-            house.clock.now = readings[-1][2]
-        house.feed(order, every=1500)
+        house = OutfallHouse(registry)
+        house.feed_late(readings, seed)
         open_ = [each for each in found(house) if each.state not in ENDED]
         ends.append(sorted((each.state, each.from_us, each.until_us) for each in open_))
         house.close()

@@ -30,6 +30,14 @@ def _cost(house: House, start_us: int, readings: int, every_us: int) -> int:
     return lines_run(house.judge, *_JUDGING)
 
 
+def _storms(house: House, weeks: int) -> int:
+    """A storm a week and the hours after it; returns the time of the last tip."""
+    for week in range(weeks):
+        last = house.rain(START + week * 168 * HOUR, 60)
+        house.alive(last + 15 * MINUTE, last + 7 * HOUR, every_us=HOUR)
+    return last
+
+
 def test_a_reading_late_in_a_long_storm_costs_what_one_early_in_it_does(tmp_path: Path) -> None:
     house = House(make_registry(tmp_path), START, batch=200)
     hours = [_cost(house, START + hour * HOUR, 600, 6_000_000) for hour in range(14)]
@@ -43,10 +51,7 @@ def test_a_reading_after_years_of_storms_costs_what_one_after_a_few_does(tmp_pat
     costs = []
     for weeks in (3, 150):
         house = House(make_registry(tmp_path), START)
-        for week in range(weeks):
-            last = house.rain(START + week * 168 * HOUR, 60)
-            house.alive(last + 15 * MINUTE, last + 7 * HOUR, every_us=HOUR)
-        last += 166 * HOUR
+        last = _storms(house, weeks) + 166 * HOUR
         house.put((last, 0))
         house.judge(last)
         assert len(house.duties(everything=True)) == weeks
@@ -60,9 +65,7 @@ def test_late_readings_cost_their_wet_spell_once_a_batch_and_not_the_time_betwee
     costs = []
     for weeks in (3, 100):
         house = House(make_registry(tmp_path), START)
-        for week in range(weeks):
-            last = house.rain(START + week * 168 * HOUR, 60)
-            house.alive(last + 15 * MINUTE, last + 7 * HOUR, every_us=HOUR)
+        last = _storms(house, weeks)
         house.judge(last + 8 * HOUR)
         house.put((START + 90_000_000, 1), (last + 8 * HOUR, 0))
         costs.append(lines_run(house.judge, *_JUDGING))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,11 +135,8 @@ def test_late_and_shuffled_readings_end_where_those_on_time_do(registry: Registr
     readings = quiet(11, [PULSE, (START + 9 * DAY + 14 * HOUR, START + 9 * DAY + 15 * HOUR, 0.02)])
     ends = []
     for seed in range(3):
-        outfall, order = Outfall(registry), list(readings)
-        if seed:
-            random.Random(seed).shuffle(order)
-            outfall.house.clock.now = readings[-1][2]
-        outfall.put(order, every=1500)
+        outfall = Outfall(registry)
+        outfall.house.feed_late(readings, seed)
         ends.append(outfall.suspected())
         outfall.house.close()
     assert len(ends[0]) == 2

@@ -60,6 +60,14 @@ class OutfallHouse(House):
             self.clock.now = max(self.clock.now, *(each[2] for each in part))
             self.judge()
 
+    def feed_late(self, readings: Sequence[Reading], seed: int) -> None:
+        """Readings when all of them are past, shuffled; as they are and on time where the seed is 0."""
+        order = list(readings)
+        if seed:
+            random.Random(seed).shuffle(order)
+            self.clock.now = readings[-1][2]
+        self.feed(order, every=1500)
+
 
 def quiet(days: int, pulses: Sequence[tuple[int, int, float]] = (), start_us: int = START) -> list[Reading]:
     """Base flow with some noise, reports of a gauge without rain, and pulses (start, end, m³/s)."""
