@@ -78,8 +78,9 @@ def test_orders_reach_a_board_that_sleeps_and_the_rain_it_is_given_in_maintenanc
     scene.run_to(80)
     assert (scene.stands(too_much), scene.stands(sample)) == ("refused", "done")
     assert not scene.shown()["in_maintenance"], "it ends by itself"
-    rows = in_ledger(scene.village, _NODE)
-    assert sum(content[2] == 1 for content in rows.values()) == 60, "0.6 in of test tips are recorded"
+    scene.run_to(97)  # what an acknowledgement came too late for, on a busy machine, goes with the next connection
+    tips = [content for content in in_ledger(scene.village, _NODE).values() if content[0] == "rain.tips"]
+    assert [content[2] for content in tips if content[2]] == [1] * 60, f"0.6 in of test tips are recorded: {tips}"
     assert scene.duties() == []
     scene.run_to(130)
     assert len(scene.duties()) == 1, "the same rain out of maintenance mode"
