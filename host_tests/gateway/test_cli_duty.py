@@ -146,6 +146,12 @@ def test_a_length_of_maintenance_that_is_none_is_refused(desk: Desk, length: str
         desk.run("maintenance", "board-a", f"--for={length}", "--by", "Ivan")
 
 
+def test_maintenance_for_ever_is_refused(desk: Desk) -> None:
+    desk.run("maintenance", "board-a", "--for", "14d", "--by", "Ivan")
+    with pytest.raises(InputError, match=r"longer than 14 days.*write `off` into the registry"):
+        desk.run("maintenance", "board-a", "--for", "15d", "--by", "Ivan")
+
+
 def test_unknown_nodes_are_answered_with_those_there_are(desk: Desk) -> None:
     for arguments in (["maintenance", "board-x", "--for", "30m"], ["node", "accept", "board-x", "--by", "Ann"]):
         with pytest.raises(UnknownThingError, match=r"'board-x'.*board-a"):

@@ -72,6 +72,7 @@ def test_the_demo_registry_holds_together() -> None:
             "does not exist",
         ),
         ('roles = [{ role = "smo"', 'roles = [{ role = "king"', "people.0.roles.0.role"),
+        ("from = 2026-03-15,", "from = 0,", "write a date such as 2026-03-15"),
         ('quantity = "tips"', 'quantity = "rain"', "no quantity 'rain'; there are battery, "),
         ('tip = "0.01 in"', 'tip = "0.01 in"\nplace = "elsewhere"', "needs `place`, `legal_basis` and"),
         ('tip = "0.01 in"', 'tip = "0.01 in"\nlegal_basis = "order"', "needs `place`, `legal_basis` and"),

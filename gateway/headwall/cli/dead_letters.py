@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from typing import Annotated, Any
 
@@ -38,11 +39,14 @@ def list_letters(
 ) -> None:
     """Dead letters in the order they came."""
     with opened(config) as at, at.ledger.read() as conn:
-        found = dead_letters(conn, state=None if everything else "open", reason=reason, limit=limit)
+        found = dead_letters(conn, state=None if everything else "open", reason=reason, limit=limit + 1)
+        more, found = len(found) > limit, found[:limit]
         if as_json:
             print(json.dumps([_as_json(letter) for letter in found], indent=2))
         else:
             Console().print(_table(found, at))
+        if more:
+            print(f"There are more than these {limit}: see --limit and --reason.", file=sys.stderr)
 
 
 def show(number: Number, config: ConfigOption = DEFAULT_CONFIG) -> None:

@@ -9,8 +9,12 @@ import typer
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us
 from headwall.cli.opened import named, opened, parse_time
+from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.ledger import log_book, schema
+
+#: longer than any work at a gauge: what is off for a season has `off` in the registry, and what is gone an end
+_MOST_US = 14 * 86_400_000_000
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +36,7 @@ def maintenance(
         at.registry.require_node(node)
         who, now_us = named(by if by is not None else getpass.getuser()), at.clock.now_us()
         start_us = now_us if start is None else parse_time(start, at.zone, "--start")
-        end_us = start_us + parse_duration_us(length, "--for")
+        end_us = start_us + _length_us(length)
         with at.ledger.begin() as conn:
             window = {"node": node, "start_us": start_us, "end_us": end_us, "by": who}
             conn.execute(schema.maintenance.insert().values(**window, at_us=now_us))
@@ -40,3 +44,13 @@ def maintenance(
         span = f"{localtime.short(start_us, at.zone)} to {localtime.short(end_us, at.zone)}"
         print(f"{node}: readings from {span} are kept but not judged (by {who}).")
         print("The gauge is blind in that time: a storm in it must be checked by hand.")
+
+
+def _length_us(text: str) -> int:
+    length_us = parse_duration_us(text, "--for")
+    if length_us > _MOST_US:
+        raise InputError(
+            f"--for {text!r} is longer than 14 days, in which no storm would be judged; write `off` into the registry "
+            "for a sensor that is out of use for so long"
+        )
+    return length_us
