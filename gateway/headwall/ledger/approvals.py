@@ -232,6 +232,13 @@ def approvals_at(
     return list(_read(conn, query.order_by(c.from_us, c.id)))
 
 
+def of_site(conn: sa.Connection, municipality: str, site: str) -> list[Approval]:
+    """What stands for a site or its whole municipality, whenever it holds, by the time from which it does."""
+    c = schema.approvals.c
+    query = sa.select(schema.approvals).where(c.municipality == municipality, c.site.is_(None) | (c.site == site))
+    return list(_read(conn, query.where(replacing.stands(schema.approvals)).order_by(c.from_us, c.id)))
+
+
 def listed(conn: sa.Connection) -> list[Approval]:
     """Every row, replaced ones too, by the time from which it holds."""
     c = schema.approvals.c

@@ -205,6 +205,10 @@ class Registry:
     def gauges_of_site(self, site: str, at_us: int) -> list[SiteGauge]:
         return list(in_force(self._site_gauges[site], at_us))
 
+    def status_spans(self, site: str) -> list[Span[SiteStatus]]:
+        """Every status of a site with its period, in the order of the file."""
+        return list(self._status[site])
+
     def status_of(self, site: str, at_us: int) -> SiteStatus | None:
         """The site's status at the instant; None before its first one or in a hole between two."""
         return next(in_force(self._status[site], at_us), None)

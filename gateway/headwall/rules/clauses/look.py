@@ -1,0 +1,120 @@
+"""What a planner sees of a site: registry, profile, and what persons have entered, read once an evaluation."""
+
+from __future__ import annotations
+
+from datetime import date, tzinfo
+from functools import cached_property
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from headwall.law import localtime
+from headwall.law.profile import Profile
+from headwall.ledger import approvals, entries
+from headwall.ledger.approvals import Approval
+from headwall.ledger.entries import Entry
+from headwall.registry import Registry
+from headwall.registry.model import Person, Site, SiteStatus
+from headwall.registry.spans import Span
+
+B = TypeVar("B", bound=entries.Body)
+FOREVER_US = 2**62
+
+
+class Look:
+    """One site at one instant.
+
+    Attributes:
+        where: the municipality's time zone.
+        now_us: nothing later has happened yet.
+        again_us: when the site has to be looked at again although nobody enters anything; planners say so by `wake`.
+    """
+
+    def __init__(self, conn: sa.Connection, registry: Registry, profile: Profile, site: Site, now_us: int) -> None:
+        self.conn = conn
+        self.registry = registry
+        self.profile = profile
+        self.site = site
+        self.where: tzinfo = registry.zone(site.municipality)
+        self.now_us = now_us
+        self.again_us: int | None = None
+        self._entries: dict[str, list[Any]] = {}
+        for span in self.status:
+            self.wake(span.start_us)
+            self.wake(span.end_us)
+
+    # --- instants ---
+
+    def wake(self, at_us: int | None) -> None:
+        """Look at the site again at an instant; one that has come says nothing."""
+        if at_us is not None and at_us > self.now_us and (self.again_us is None or at_us < self.again_us):
+            self.again_us = at_us
+
+    def day(self, at_us: int) -> date:
+        """The local day of an instant."""
+        return localtime.day_of(at_us, self.where)
+
+    def iso(self, at_us: int) -> str:
+        """An instant as text for `Expected.occurrence`."""
+        return localtime.iso(at_us, self.where)
+
+    # --- the ledger ---
+
+    def entries(self, kind: type[B], subject: str | None = None) -> list[Entry[B]]:
+        """What stands of a kind and was done by now, at the site (or of another subject), by time."""
+        subject = subject or self.site.id
+        key = f"{entries.kind_of(kind)}/{subject}"
+        if key not in self._entries:
+            self._entries[key] = entries.standing(self.conn, kind, subject, until_us=self.now_us)
+        return self._entries[key]
+
+    def approvals(self, kind: str | None = None) -> list[Approval]:
+        """What stands in the register for the site or its whole municipality, of one kind if asked so, by time.
+
+        Those that have ended or begin later are there too.
+        """
+        return [each for each in self._approvals if kind is None or each.kind == kind]
+
+    @cached_property
+    def _approvals(self) -> list[Approval]:
+        return approvals.of_site(self.conn, self.site.municipality, self.site.id)
+
+    # --- the registry ---
+
+    @property
+    def status(self) -> list[Span[SiteStatus]]:
+        """The site's dated states."""
+        return self.registry.status_spans(self.site.id)
+
+    def status_at(self, at_us: int) -> str:
+        """active, shut_down, stabilised, closed; "none" where the registry has no status."""
+        found = self.registry.status_of(self.site.id, at_us)
+        return "none" if found is None else found.status
+
+    def active_spans(self) -> list[tuple[int, int]]:
+        """When the site is active, as (start, end) without holes between, the end far off where it is open."""
+        found: list[tuple[int, int]] = []
+        for span in sorted(self.status, key=lambda each: each.start_us):
+            if span.entry.status != "active":
+                continue
+            end_us = FOREVER_US if span.end_us is None else span.end_us
+            if found and span.start_us <= found[-1][1]:
+                found[-1] = (found[-1][0], max(found[-1][1], end_us))
+            else:
+                found.append((span.start_us, end_us))
+        return found
+
+    def people(self, role: str, at_us: int) -> list[Person]:
+        return self.registry.people_at(self.site.id, role, at_us)
+
+    # --- the law ---
+
+    def choice(self, key: str, at_us: int | None = None) -> Any:
+        """The municipality's own reading of an open question, in force on the local day of an instant (now)."""
+        chosen = getattr(self.profile, "choice", None)
+        day = self.day(self.now_us if at_us is None else at_us)
+        return chosen(key, day) if chosen else _UNTIL_CHOICES[key]
+
+
+#: defaults until profiles have choices
+_UNTIL_CHOICES: dict[str, Any] = {}
