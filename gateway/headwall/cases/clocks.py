@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
 
+from headwall.cases.kinds import kind_of
 from headwall.cases.states import MOVES
 from headwall.law import clocks, localtime
 from headwall.law.deadlines import Deadline, Start
@@ -53,8 +54,6 @@ _MET_BY: Final = {
     ("cost_recovery", "tell"): "cost_told",
     ("cost_recovery", "protest"): "protested",
 }
-#: kind of case → the kind of clause that it may break
-BROKEN: Final = {"suspected_discharge": "illicit_discharge"}
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,11 @@ class Code:
         self._where = where
         day = localtime.day_of(case.from_us, where)
         in_force = [each for each in profile.provisions if each.in_force(day)]
-        #: the clause that it may break; None: the code has none
-        self.broken = next((each for each in in_force if each.kind == BROKEN[case.kind]), None)
+        #: the clauses that it may break, the most fitting first
+        self.breakable = [each for kind in kind_of(case.kind).breaks for each in in_force if each.kind == kind]
+        named = (each for each in self.breakable if each.id == case.provision)
+        #: the one that it is taken to break: the named one, else the most fitting; None: the code has none
+        self.broken = next(named, next(iter(self.breakable), None))
         article = self.broken.article if self.broken else None
         self._clauses: dict[str, Provision] = {
             each.kind: each for each in reversed(in_force) if each.kind in _STARTS and each.article == article

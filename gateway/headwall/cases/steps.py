@@ -95,9 +95,17 @@ def opened(
     by: str,
     note: str,
     now_us: int,
+    provision: str = "",
 ) -> cases.Case:
     """A new case: suspected, and no more."""
-    what = {"kind": kind, "municipality": municipality, "site": site, "notice": notice, "historical": historical}
+    what = {
+        "kind": kind,
+        "provision": provision,
+        "municipality": municipality,
+        "site": site,
+        "notice": notice,
+        "historical": historical,
+    }
     times = {"from_us": span[0], "until_us": span[1]}
     number = cases.add(conn, **what, **times, state="suspected", at_us=now_us)
     _write(conn, cases.case(conn, number), "open", "suspected", Told(by, span[0], note), now_us=now_us)
@@ -223,7 +231,7 @@ def _write(
     )
     if to != case.state:
         cases.update(conn, case.id, state=to)
-    body: dict[str, Any] = {"case": case.id, "municipality": case.municipality, "site": case.site}
+    body: dict[str, Any] = {"case": case.id, "kind": case.kind, "municipality": case.municipality, "site": case.site}
     body |= {"state": to, "done_us": told.done_us, "means": told.means, "outcome": told.outcome}
     body |= {"provision": provision} | {f"{name}_us": instant for name, instant in times.items()}
     body["clocks"] = {

@@ -5,40 +5,47 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from headwall.cases import steps
+from headwall.cases.kinds import kind_of
 from headwall.cases.states import WITHOUT_A_PERSON
+from headwall.errors import InputError
 from headwall.ledger import cases, log_book
-
-KIND = "suspected_discharge"
 
 
 def follow(
     conn: sa.Connection,
     key: str,
     *,
+    kind: str,
     municipality: str,
     site: str,
     span: tuple[int, int],
     stands: bool,
     historical: bool,
     now_us: int,
+    provision: str = "",
 ) -> None:
     """A notice was opened, has changed, or was taken back: one case an episode, also where it gets another notice.
 
     Args:
         key: of the notice.
+        kind: of the case, of those that readings may propose.
         span: of the episode.
         historical: it was learned long after it ended.
+        provision: the clause that it may break, where the rule knows; else the most fitting of the kind.
     """
+    if not kind_of(kind).by_readings:
+        raise InputError(f"readings propose no case of kind {kind}: a named person opens it")
     case = cases.of_notice(conn, key)
     if not stands:
         if case is not None:
             _take_back(conn, case, now_us)
         return
-    case = case or cases.without_notice(conn, KIND, site, *span)
+    case = case or cases.without_notice(conn, kind, site, *span)
     if case is None:
         steps.opened(
             conn,
-            kind=KIND,
+            kind=kind,
+            provision=provision,
             municipality=municipality,
             site=site,
             notice=key,
@@ -49,7 +56,8 @@ def follow(
             now_us=now_us,
         )
         return
-    cases.update(conn, case.id, notice=key, from_us=span[0], until_us=span[1])
+    named = case.provision if _looked_at(case) else provision
+    cases.update(conn, case.id, notice=key, provision=named, from_us=span[0], until_us=span[1])
     if case.state == "taken_back":
         steps.by_gateway(conn, case, "find_again", note="the readings show it again", now_us=now_us)
     elif case.notice is None or is_taken_back(case):
@@ -64,7 +72,10 @@ def is_taken_back(case: cases.Case) -> bool:
 
 def _take_back(conn: sa.Connection, case: cases.Case, now_us: int) -> None:
     """A case that a person has touched stays as it is: what it says further is a person's judgement."""
-    looked_at = case.state not in WITHOUT_A_PERSON or any(step.by != log_book.HEADWALL for step in case.steps)
-    action = "say_taken_back" if looked_at else "take_back"
+    action = "say_taken_back" if _looked_at(case) else "take_back"
     note = "readings or approvals that came later explain it"
     steps.by_gateway(conn, case, action, note=note, now_us=now_us)
+
+
+def _looked_at(case: cases.Case) -> bool:
+    return case.state not in WITHOUT_A_PERSON or any(step.by != log_book.HEADWALL for step in case.steps)

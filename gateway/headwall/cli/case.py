@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cases import steps, suspicion
+from headwall.cases import steps
 from headwall.cases.states import ENDED, MOVES
 from headwall.cli import case_text
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, wrapped
@@ -113,7 +113,7 @@ def open_case(
         seen_us = now_us if when is None else parse_time(when, zone, "--at")
         with at.ledger.begin() as conn:
             case = steps.open_by_person(
-                conn, at.registry, site, kind=suspicion.KIND, by=who, seen_us=seen_us, note=reason, now_us=now_us
+                conn, at.registry, site, kind="suspected_discharge", by=who, seen_us=seen_us, note=reason, now_us=now_us
             )
         _told(at, case, as_json)
 

@@ -20,7 +20,19 @@ from headwall.notify.discharge_section import evidence_rows, likeness
 from headwall.rules import citations
 from headwall.rules.facts import SuspectedDischarge, from_body
 
-_COLUMNS = ("id", "kind", "municipality", "site", "notice", "state", "historical", "from_us", "until_us", "at_us")
+_COLUMNS = (
+    "id",
+    "kind",
+    "provision",
+    "municipality",
+    "site",
+    "notice",
+    "state",
+    "historical",
+    "from_us",
+    "until_us",
+    "at_us",
+)
 
 
 def print_case(at: Opened, case: Case, fact: SuspectedDischarge | None) -> None:

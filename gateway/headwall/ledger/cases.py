@@ -61,6 +61,7 @@ class Case:
 
     id: int
     kind: str
+    provision: str
     municipality: str
     site: str
     notice: str | None

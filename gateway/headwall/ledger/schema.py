@@ -238,6 +238,7 @@ cases = sa.Table(
     metadata,
     sa.Column("id", _Big, primary_key=True),
     sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("provision", sa.String(64), nullable=False),  # the clause that it may break, if named; else by its kind
     sa.Column("municipality", sa.String(32), nullable=False),
     sa.Column("site", sa.String(64), nullable=False),
     sa.Column("notice", sa.String(128), unique=True),  # key of the notice that it came from; null: a person opened it

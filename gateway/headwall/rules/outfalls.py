@@ -281,6 +281,7 @@ class OutfallRule:
         suspicion.follow(
             step.conn,
             key,
+            kind="suspected_discharge",
             municipality=fact.municipality,
             site=fact.site,
             span=fact.span,

@@ -107,6 +107,7 @@ def upgrade() -> None:
         "cases",
         sa.Column("id", BIG, nullable=False),
         sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("provision", sa.String(length=64), nullable=False),
         sa.Column("municipality", sa.String(length=32), nullable=False),
         sa.Column("site", sa.String(length=64), nullable=False),
         sa.Column("notice", sa.String(length=128), nullable=True),
