@@ -10,7 +10,7 @@ from headwall.registry import measures, model
 from pydantic import BaseModel, ValidationError
 
 _MODULES = (deadlines, holidays, profile, provision, provisions, storm_report, measures, model)
-_SETTINGS = [(number, key) for number, each in ambiguities.questions().items() for key in each.settings]
+_DATA = [(number, key) for number, each in ambiguities.questions().items() for key in each.data]
 
 
 def _keys(name: str) -> set[str]:
@@ -26,15 +26,15 @@ def test_all_seventy_two_questions_are_answered() -> None:
     assert list(ambiguities.questions()) == [f"A{n}" for n in range(1, 73)]
 
 
-@pytest.mark.parametrize(("number", "key"), _SETTINGS)
-def test_setting_that_a_question_names_exists(number: str, key: str) -> None:
+@pytest.mark.parametrize(("number", "key"), _DATA)
+def test_data_that_a_question_names_exists(number: str, key: str) -> None:
     model_name, _, name = key.partition(".")
     assert name in _keys(model_name), f"{number} names {key}"
 
 
-@pytest.mark.parametrize("answer", [{}, {"rule": "a", "reason": "b"}])
+@pytest.mark.parametrize("answer", [{}, {"data": ["a"], "reason": "b"}])
 def test_question_with_no_answer_or_two_is_refused(answer: dict[str, str]) -> None:
-    with pytest.raises(ValidationError, match="exactly one"):
+    with pytest.raises(ValidationError, match="write a reason"):
         ambiguities.Question.model_validate({"asks": "a", "taken": "b", **answer})
 
 

@@ -15,13 +15,9 @@ ELMSFORD = (PROFILES / "elmsford.toml").read_text(encoding="utf-8")
 HOUR_US = 3_600_000_000
 
 
-#: where the storm provision of the file ends
-_CHOICES = "# The Village's own choice"
-
-
 def with_choice(*choices: str) -> StormReport:
-    made = "".join(f"[[provision.choice]]\n{each}\n" for each in choices)
-    return parse_profile(ELMSFORD.replace(_CHOICES, made + _CHOICES), "x").of(StormReport)[0]
+    made = "".join(f"[[choice]]\n{each}\n" for each in choices)
+    return parse_profile(f"{ELMSFORD}\n{made}", "x").of(StormReport)[0]
 
 
 def storm_report() -> StormReport:
@@ -81,42 +77,68 @@ def test_no_profile_says_that_no_inspection_is_needed(name: str) -> None:
 
 
 def test_municipalitys_choice_holds_from_its_date_and_keeps_the_rest() -> None:
-    provision = with_choice('from = 2026-07-01\nby = "A. Counsel, Village Attorney"\nclock = "end"')
-    assert provision.storm_on(date(2026, 6, 30)) == provision.storm
+    provision = with_choice('key = "storm.clock_start"\nvalue = "end"\nfrom = 2026-07-01\nby = "A. Counsel, Attorney"')
+    assert provision.storm_on(date(2026, 6, 30)) == storm_report().storm_on(date(2026, 6, 30))
     after = provision.storm_on(date(2026, 7, 1))
     assert (after.clock, after.window, after.depth) == ("end", "cautious", "0.5 in")
-    assert provision.choice_on(date(2026, 6, 30)) is None
-    choice = provision.choice_on(date(2026, 7, 1))
-    assert choice is not None
-    assert choice.by == "A. Counsel, Village Attorney"
+    assert provision.choices_on(date(2026, 6, 30)) == []
+    (choice,) = provision.choices_on(date(2026, 7, 1))
+    assert choice.by == "A. Counsel, Attorney"
 
 
-def test_later_choice_is_laid_over_an_earlier_one() -> None:
+def test_later_choice_of_a_key_takes_the_place_of_an_earlier_one_and_of_no_other_key() -> None:
     provision = with_choice(
-        'from = 2026-01-01\nby = "A"\nclock = "end"\nmit = "12 h"', 'from = 2026-02-01\nby = "B"\nclock = "first"'
+        'key = "storm.clock_start"\nvalue = "first"\nfrom = 2026-02-01\nby = "B"',
+        'key = "storm.clock_start"\nvalue = "end"\nfrom = 2026-01-01\nby = "A"',
+        'key = "storm.dry_gap_h"\nvalue = "12"\nfrom = 2026-01-01\nby = "A"',
     )
     numbers = provision.storm_on(date(2026, 3, 1))
     assert (numbers.clock, numbers.mit_us) == ("first", 12 * HOUR_US)
 
 
-def test_choice_without_a_name_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"choice\.0\.by"):
-        with_choice('from = 2026-07-01\nclock = "end"')
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("storm.clock", '"end"', "there is no key 'storm.clock'"),
+        ("storm.clock_start", '"noon"', "write crossing or first or end"),
+        ("storm.dry_gap_h", '"6 h"', "write a number as text"),
+        ("storm.dry_gap_h", '"0"', "from 0.25 to 72"),
+        ("storm.near_percent", "true", "write a whole number from 1 to 99"),
+        ("storm.near_percent", "100", "write a whole number from 1 to 99"),
+        ("immediate.escalation_min", "[15, 5]", "each more than the one before"),
+        ("common_plan.sum_areas", '"yes"', "write true or false"),
+    ],
+)
+def test_choice_that_cannot_be_taken_is_refused_with_what_to_write(key: str, value: str, told: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(told)):
+        with_choice(f'key = "{key}"\nvalue = {value}\nfrom = 2026-07-01\nby = "A"')
 
 
-def test_choices_out_of_order_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="order of their dates"):
-        with_choice('from = 2026-07-01\nby = "A"', 'from = 2026-06-01\nby = "B"')
+def test_every_fault_of_every_choice_is_told_at_once() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        with_choice(
+            'key = "storm.clock_start"\nvalue = "end"\nfrom = 2026-07-01',
+            'key = "septic.perio"\nvalue = "x"\nfrom = 2026-07-01\nby = "A"',
+            'key = "septic.period"\nvalue = "x"\nfrom = 2026-07-01\nby = " "',
+        )
+    for place in ("choice.0.by: Field required", "choice.1: ", "septic.perio'", "choice.2.by"):
+        assert place in str(caught.value)
+
+
+def test_two_choices_of_a_key_for_one_date_are_refused() -> None:
+    one = 'key = "storm.clock_start"\nvalue = "end"\nfrom = 2026-07-01\nby = "A"'
+    with pytest.raises(ConfigurationError, match="one choice a date"):
+        with_choice(one, one)
 
 
 def test_every_fault_of_a_profile_is_told_at_once() -> None:
-    text = ELMSFORD.replace('depth = "0.5 in"', 'depth = "half an inch"').replace('mit = "6 h"', 'mit = "6"')
+    text = ELMSFORD.replace('depth = "0.5 in"', 'depth = "half an inch"').replace('due = "24 h"', 'due = "24"')
     text = text.replace('confidence = "S"\nsubject', 'confidence = "Q"\nsubject').replace("officer = ", "official = ")
     with pytest.raises(ConfigurationError) as caught:
         parse_profile(text, "elmsford.toml")
     told = str(caught.value)
     assert caught.value.source == "elmsford.toml"
-    for place in ("storm.depth", "storm.mit", "confidence", "officer: Field required", "official"):
+    for place in ("storm.depth", "storm.due", "confidence", "officer: Field required", "official"):
         assert place in told
 
 
@@ -124,7 +146,6 @@ def test_every_fault_of_a_profile_is_told_at_once() -> None:
     ("old", "new", "fault"),
     [
         ("from = 2011-02-15", "from = 2011-02-15\nto = 2011-02-15", "is not after from"),
-        ('near = "0.45 in"', 'near = "0.6 in"', "near 0.6 in is not below depth 0.5 in"),
         ("[state_permit]", "[state_permit", "not TOML"),
     ],
 )

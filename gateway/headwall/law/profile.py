@@ -1,13 +1,15 @@
 """Profiles: the provisions of a municipality's code as data, with their numbers, citations and doubts.
 
 A rule holds no number and no citation of its own: it asks a provision. What the code leaves open stands in the
-provision as a default; the municipality's own choice replaces it from its date on, with the name of who made it.
+law/ambiguities.toml with a default; the municipality's own choice replaces it from its date on, with the name of who
+made it.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from datetime import date, time
 from functools import cache
 from importlib.resources import files
@@ -17,6 +19,7 @@ from typing import Any, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from headwall.errors import ConfigurationError
+from headwall.law.choices import Choice, in_order, value_on
 from headwall.law.deadlines import Table
 from headwall.law.provision import CONFIDENCE_TEXT, Confidence, Provision
 from headwall.law.provisions import AnyProvision
@@ -72,6 +75,7 @@ class Profile(Table):
     office_closes: time = time(16, 30)  # local; the strict end of a last day
     articles: dict[str, Article] = Field(default={}, alias="article")
     provisions: list[AnyProvision] = Field(alias="provision", min_length=1)
+    choices: list[Choice] = Field(default=[], alias="choice")
     state_permit: StatePermitLayer
 
     @model_validator(mode="before")
@@ -92,7 +96,29 @@ class Profile(Table):
         if unknown:
             told = "; ".join(f"{each.id}: {each.article!r}" for each in unknown)
             raise ValueError(f"no such article ({told}); known are {', '.join(self.articles) or 'none'}")
+        made = [(each.key, each.valid_from) for each in self.choices]
+        again = sorted({f"{key} from {day}" for key, day in made if made.count((key, day)) > 1})
+        if again:
+            raise ValueError(f"of one key there can be one choice a date; written twice: {', '.join(again)}")
         return self
+
+    @model_validator(mode="after")
+    def _is_read_by_its_choices(self) -> Profile:
+        return self.chosen([]) if self.choices else self
+
+    def chosen(self, more: Iterable[Choice]) -> Profile:
+        """The same with more choices, which count before what was chosen for the same date."""
+        choices = in_order([*self.choices, *more])
+        read = [each.chosen(choices) if isinstance(each, StormReport) else each for each in self.provisions]
+        return self.model_copy(update={"choices": choices, "provisions": read})
+
+    def choice(self, key: str, day: date) -> Any:
+        """How the municipality reads an open question on a local day, by the type of the key in law/ambiguities.toml.
+
+        A word or text is a str, a flag a bool, a whole an int, wholes a tuple of int, a decimal a Decimal or None.
+        KeyError for a key that no question has.
+        """
+        return value_on(self.choices, key, day)
 
     def provision(self, provision_id: str) -> Provision:
         """The provision of that id; KeyError if there is none."""

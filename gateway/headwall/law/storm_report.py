@@ -1,16 +1,21 @@
-"""The provision for a report after a storm, with the municipality's own choices for what the code leaves open."""
+"""The provision for a report after a storm, read by the municipality's own choices for what the code leaves open."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Final, Literal
+from decimal import Decimal
+from typing import Annotated, Final, Literal, cast
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr
 
 from headwall.errors import InputError
+from headwall.law.choices import Choice, choice_on, value_on
 from headwall.law.deadlines import Table
+from headwall.law.localtime import HOUR_US
 from headwall.law.provision import Confidence, DepthText, Provision
-from headwall.units import parse_depth, parse_duration_us
+from headwall.units import parse_duration_us
 
 Window = Literal["cautious", "event", "rolling24h", "day"]
 ClockStart = Literal["crossing", "first", "end"]
@@ -26,28 +31,23 @@ def _duration_us(value: object) -> object:
 DurationUs = Annotated[int, BeforeValidator(_duration_us), Field(gt=0)]
 
 
-class StormNumbers(Table):
-    """What makes a storm a qualifying one, and the clock it starts."""
+class StormLimits(Table):
+    """The code's own numbers."""
 
     depth: DepthText  # "0.5 in"
-    near: DepthText  # from here on below `depth`: the officer's call
-    window: Window
-    mit_us: DurationUs = Field(alias="mit")
-    clock: ClockStart
     due_us: DurationUs = Field(alias="due")  # elapsed time from the clock's start
 
 
-class Choice(Table):
-    """The municipality's own reading of an open question, from a date on; what it leaves out stays as it was."""
+@dataclass(frozen=True)
+class StormNumbers:
+    """What makes a storm a qualifying one on some day, and the clock it starts: the code's numbers and choices."""
 
-    valid_from: date = Field(alias="from")
-    by: str = Field(min_length=1)  # name and office of who decided
-    reason: str = ""
-    depth: DepthText | None = None
-    near: DepthText | None = None
-    window: Window | None = None
-    mit_us: DurationUs | None = Field(default=None, alias="mit")
-    clock: ClockStart | None = None
+    depth: str
+    near: str  # from here on below `depth`: the officer's call
+    window: Window
+    mit_us: int  # the dry gap that ends a storm
+    clock: ClockStart
+    due_us: int
 
 
 class Companion(Table):
@@ -59,37 +59,49 @@ class Companion(Table):
 
 
 class StormReport(Provision):
-    """A report is due after each storm of a depth. Its clocks are in `storm`, since its start is chosen there."""
+    """A report is due after each storm of a depth. Its clock is in `storm`, since its start is chosen (A5)."""
 
     kind: Literal["storm_report"]
     valid_from: date = Field(alias="from")
     report_contains: list[str] = Field(min_length=1)
     companions: list[Companion] = Field(default=[], alias="companion")
-    storm: StormNumbers
-    choices: list[Choice] = Field(default=[], alias="choice")
+    storm: StormLimits
+    _choices: Sequence[Choice] = PrivateAttr(default=())  # the profile's, of the keys that storms have
 
-    @model_validator(mode="after")
-    def _choices_hold_together(self) -> StormReport:
-        dates = [choice.valid_from for choice in self.choices]
-        if dates != sorted(set(dates)):
-            raise ValueError("choices must stand in order of their dates, one a date")
-        for numbers in (self.storm, *map(self.storm_on, dates)):
-            if parse_depth(numbers.near) >= parse_depth(numbers.depth):
-                raise ValueError(f"near {numbers.near} is not below depth {numbers.depth}")
-        return self
+    def chosen(self, choices: Sequence[Choice]) -> StormReport:
+        """The same read by a municipality's choices, which stand in order of their dates."""
+        found = self.model_copy()
+        found._choices = tuple(each for each in choices if each.key in _KEYS)
+        return found
 
-    def choice_on(self, day: date) -> Choice | None:
-        """The latest choice of the municipality made by that day, or None: then the defaults hold."""
-        return next((choice for choice in reversed(self.choices) if choice.valid_from <= day), None)
+    @property
+    def changes(self) -> list[date]:
+        """The days on which its numbers change while it is in force, the first one among them."""
+        days = {each.valid_from for each in self._choices if self.in_force(each.valid_from)}
+        return sorted({self.valid_from, *days})
+
+    def choices_on(self, day: date) -> list[Choice]:
+        """What the municipality has chosen by that day; empty: the defaults hold."""
+        found = [choice_on(self._choices, key, day) for key in _KEYS]
+        return sorted((each for each in found if each is not None), key=lambda each: each.valid_from)
 
     def storm_on(self, day: date) -> StormNumbers:
-        """The numbers in force on a local day: the defaults, with every choice made by then laid over them."""
-        numbers = self.storm
-        for choice in self.choices:
-            if choice.valid_from <= day:
-                made = {key: value for key in _CHOOSABLE if (value := getattr(choice, key)) is not None}
-                numbers = numbers.model_copy(update=made)
-        return numbers
+        """The numbers in force on a local day."""
+        window, gap_h, clock, near, threshold_in = (value_on(self._choices, key, day) for key in _KEYS)
+        depth = f"{threshold_in:f} in" if isinstance(threshold_in, Decimal) else self.storm.depth
+        return StormNumbers(
+            depth=depth,
+            near=_part(depth, cast("int", near)),
+            window=cast("Window", window),
+            mit_us=int(cast("Decimal", gap_h) * HOUR_US),
+            clock=cast("ClockStart", clock),
+            due_us=self.storm.due_us,
+        )
 
 
-_CHOOSABLE: Final = ("depth", "near", "window", "mit_us", "clock")
+def _part(depth: str, percent: int) -> str:
+    number, unit = depth.split()
+    return f"{(Decimal(number) * percent / 100).normalize():f} {unit}"
+
+
+_KEYS: Final = ("storm.window", "storm.dry_gap_h", "storm.clock_start", "storm.near_percent", "storm.threshold_in")

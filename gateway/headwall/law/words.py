@@ -5,7 +5,7 @@ from __future__ import annotations
 from headwall.law.deadlines import START_TEXT, Deadline, Reading
 from headwall.law.provision import Provision
 from headwall.law.provisions import ExemptSource, FailingCondition, PermitType, Tier
-from headwall.law.storm_report import Choice, Companion, StormNumbers
+from headwall.law.storm_report import Companion, StormLimits
 
 HOUR_US = 3_600_000_000
 
@@ -87,15 +87,10 @@ def _value(value: object) -> str:
             return value.text
         case Companion():
             return f"{value.citation}: {value.text.removesuffix('.')}"
-        case Choice():
-            return f"from {value.valid_from.isoformat()} by {value.by}"
         case Tier():
             return _tier(value)
-        case StormNumbers():
-            return (
-                f"{value.depth} (near from {value.near}); window {value.window}; dry gap "
-                f"{value.mit_us // HOUR_US} h; due {value.due_us // HOUR_US} h from {value.clock}"
-            )
+        case StormLimits():
+            return f"{value.depth}; due {value.due_us // HOUR_US} h from where its clock starts"
     return str(value)
 
 

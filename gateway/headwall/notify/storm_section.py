@@ -8,6 +8,7 @@ from datetime import tzinfo
 from decimal import Decimal
 from functools import partial
 
+from headwall.law.choices import Choice
 from headwall.law.localtime import day_of, short
 from headwall.law.profile import CONFIDENCE_TEXT, Confidence, StormReport
 from headwall.notify import gauge_rows, hyetograph, wording
@@ -330,11 +331,10 @@ class StormSection:
 
     def _choice_lines(self) -> tuple[str, ...]:
         ask = "The municipality's counsel may be asked which reading applies."
-        choice = self._provision.choice_on(day_of(self._one.crossing_us, self._zone)) if self._provision else None
-        if choice is None:
+        made = self._provision.choices_on(day_of(self._one.crossing_us, self._zone)) if self._provision else []
+        if not made:
             return "The code does not say; the cautious default is taken here.", ask
-        reason = f": {choice.reason}" if choice.reason else ""
-        return f"Chosen by {choice.by}, from {choice.valid_from.isoformat()} on{reason}.", ask
+        return (*(_chosen(each) for each in made), ask)
 
     def _rule_block(self) -> Block:
         rule = self._provision
@@ -395,3 +395,9 @@ class StormSection:
             f"{short(one.crossing_us, self._zone)}."
         )
         return Picture(cid, partial(hyetograph.draw, drawn), alt)
+
+
+def _chosen(choice: Choice) -> str:
+    reason = f": {choice.reason}" if choice.reason else ""
+    value = f"“{choice.value}” for {choice.key}"
+    return f"{value} was chosen by {choice.by}, from {choice.valid_from.isoformat()} on{reason}."

@@ -353,9 +353,7 @@ def _clusters(step: Step, watch: _Watch, found: Sequence[Sequence[RainReading]])
 
 def _numbers(provision: StormReport, zone: tzinfo) -> Iterator[Numbers]:
     """A provision's numbers with the time in which storms begin under them."""
-    changes = sorted(
-        {provision.valid_from, *(c.valid_from for c in provision.choices if provision.in_force(c.valid_from))}
-    )
+    changes = provision.changes
     ends: list[date | None] = [*changes[1:], provision.valid_to]
     for begin, end in zip(changes, ends, strict=True):
         values = provision.storm_on(begin)
