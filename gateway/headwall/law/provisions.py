@@ -6,7 +6,7 @@ on is "information": shown, never judged.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,8 @@ from headwall.law.deadlines import Table
 from headwall.law.provision import DepthText, Provision
 from headwall.law.storm_report import StormReport
 
+#: short name of the emergency agencies among those who are told of a release
+DISPATCH: Final = "dispatch"
 #: a part of a whole as the code writes it: "1/3", "50 %"
 ShareText = Annotated[str, Field(pattern=r"^(\d/\d{1,2}|\d{1,2} %)$")]
 AreaText = Annotated[str, Field(pattern=r"^\d{1,6}(\.\d)? (acres?|sq ft)$")]
@@ -24,7 +26,6 @@ class Plain(Provision):
 
     kind: Literal[
         "illicit_discharge",  # what may not reach the storm sewer
-        "illicit_connection",
         "contaminating_activity",
         "dye_test",
         "permitted_discharge",  # one under a State or federal permit
@@ -32,7 +33,6 @@ class Plain(Provision):
         "bmp_order",
         "emergency_suspension",
         "termination",  # of access to the storm sewer, after a proposal
-        "device_care",  # monitoring equipment: working, calibrated
         "watercourse",
         "turbidity",
         "design_flow",  # what leaves a practice, against its design
@@ -200,21 +200,87 @@ class Exemptions(Provision):
     plan: Literal["none", "if_asked", "always"]  # for reducing pollutants
 
 
+class IllicitConnection(Provision):
+    """A connection that may not be there, even if it once could."""
+
+    kind: Literal["illicit_connection"]
+    sewage_line: bool  # whether a line with sewage is named as a violation by itself
+    never: dict[str, str] = Field(default={})  # connections that no approval covers, by short name
+
+
+class DeviceCare(Provision):
+    """Monitoring equipment that the code lets a municipality require: working, calibrated, within reach."""
+
+    kind: Literal["device_care"]
+    facilities: str = ""  # only these; empty: every property under the article
+
+
+class Party(Table):
+    """Somebody who is told of a release; a logged call names it by its short name."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,15}$")]
+    name: str = Field(min_length=1)
+
 class Spill(Provision):
     """Who is told of a release, how fast and by what means. The call to emergency dispatch comes first, always."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"hazardous_call", "notice", "confirmation"})
     kind: Literal["spill_report"]
-    hazardous_to: list[str] = Field(min_length=1)
-    nonhazardous_to: str
+    hazardous_to: list[Party] = Field(min_length=1)  # at once
+    hazardous_notice_to: list[Party] = Field(default=[])  # besides, within the deadline hazardous_notice
+    nonhazardous_to: list[Party] = Field(min_length=1)
     confirmed_to: str
+
+    @model_validator(mode="after")
+    def _calls_dispatch_first(self) -> Spill:
+        if self.hazardous_to[0].id != DISPATCH:
+            raise ValueError(f"hazardous_to: the first is {DISPATCH}, whom every code has called at once")
+        if bool(self.hazardous_notice_to) != any(each.name == "hazardous_notice" for each in self.deadlines):
+            raise ValueError("hazardous_notice_to goes with a deadline named hazardous_notice")
+        return self
+
+    @property
+    def parties(self) -> dict[str, Party]:
+        """Everybody whom it names, by short name."""
+        return {each.id: each for each in (*self.hazardous_to, *self.hazardous_notice_to, *self.nonhazardous_to)}
+
+    @property
+    def local(self) -> list[Party]:
+        """Those whom it has told beside the emergency agencies: what they were told is confirmed in writing."""
+        return [each for each in self.parties.values() if each.id != DISPATCH]
+
+
+#: what a notice of violation may say, whatever a code's own words for it are
+NoticeItem = Literal[
+    "addressee",  # name and address
+    "place",
+    "violation",
+    "remedy",  # what must be done, with a time schedule
+    "penalties",
+    "appeal",
+    "permit",
+    "eliminate",
+    "cease",
+    "abate",
+    "monitor",
+    "payment",
+    "practices",
+]
+
+
+class Content(Table):
+    """One of a notice's contents, with what the code has of it."""
+
+    item: NoticeItem
+    text: str = Field(min_length=1)
 
 
 class Notice(Provision):
     """A written notice of violation."""
 
     kind: Literal["notice_of_violation"]
-    contents: list[str] = Field(min_length=1)
+    told: list[str] = Field(min_length=1)  # who get it; the first of them must
+    contents: list[Content] = Field(min_length=1)
     mandatory: bool  # whether the code demands every one of them, or allows them
     warns: list[str] = Field(default=[])  # what it must say where it sets a time for abatement
     served_by: list[str] = Field(default=[])  # all that the code asks for; empty: it does not say
@@ -264,6 +330,7 @@ class CostRecovery(Provision):
     payments_max: int = Field(gt=0)
     interest_percent: Annotated[str, Field(pattern=r"^\d{1,2}(\.\d)?$")]  # a year
     interest_cap: str = ""
+    lien_after: list[Literal["appeal", "protest"]] = Field(min_length=1)  # whose time must be over; of two, both readings
 
 
 class Escrow(Provision):
@@ -289,6 +356,8 @@ AnyProvision = Annotated[
     | SepticPumpOut
     | SewerTest
     | Exemptions
+    | IllicitConnection
+    | DeviceCare
     | Spill
     | Notice
     | Penalty

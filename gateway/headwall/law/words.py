@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwall.law.deadlines import START_TEXT, Deadline, Reading
 from headwall.law.provision import Provision
-from headwall.law.provisions import ExemptSource, FailingCondition, PermitType, Tier
+from headwall.law.provisions import Content, ExemptSource, FailingCondition, Party, PermitType, Tier
 from headwall.law.storm_report import Companion, StormLimits
 
 HOUR_US = 3_600_000_000
@@ -79,11 +79,13 @@ def _value(value: object) -> str:
             return "; ".join(map(_value, value))
         case dict():
             return "; ".join(f"{key}: {text}" for key, text in value.items())
+        case Party():
+            return value.name
         case ExemptSource():
             return f"{value.name} ({value.only})" if value.only else value.name
         case PermitType():
             return f"{value.name} (ends with the State's permit)" if value.ends_with_state_permit else value.name
-        case FailingCondition():
+        case FailingCondition() | Content():
             return value.text
         case Companion():
             return f"{value.citation}: {value.text.removesuffix('.')}"
