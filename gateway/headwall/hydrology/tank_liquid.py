@@ -13,21 +13,24 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from headwall.hydrology.derived import is_number
+from headwall.hydrology.exceeding import Judged, stretches
 
 _HOUR_US: Final = 3_600_000_000
 #: without a level for longer than this nothing is said of the time between
 GAP_US: Final = 24 * _HOUR_US
+#: the part of the tolerance at which liquid stands above the invert no more: Headwall's own number
+CLEARS: Final = 0.5
 Levels = Sequence[tuple[int, float | None]]
 
 
 class Above(NamedTuple):
-    """A stretch in which every level was above the invert by more than the tolerance.
+    """A stretch that began above the invert by more than the tolerance, and did not come back near it.
 
     Attributes:
-        start_us, end_us: times of the first and of the last such level.
+        start_us, end_us: times of its first and of its last level.
         peak_m: the highest.
         dwelt: it lasted as long as the dwell; before that it is a suspicion.
-        ended: a level within the tolerance followed; else it may go on.
+        ended: a level followed that clears it; else it may go on.
     """
 
     start_us: int
@@ -56,26 +59,14 @@ class Sinking(NamedTuple):
 def above_invert(levels: Levels, *, tolerance_m: float, dwell_us: int, gap_us: int = GAP_US) -> list[Above]:
     """Stretches above the invert, in order. A dwell of 0 is the instant mode: one level suffices.
 
-    A missing level ends no stretch; a gap longer than `gap_us` does, since nobody knows what was in it.
+    It clears at half the tolerance. A missing level ends no stretch; a gap longer than `gap_us` does, since nobody
+    knows what was in it.
     """
-    found: list[Above] = []
-    run: list[tuple[int, float]] = []
-
-    def close(ended: bool) -> None:
-        if run:
-            start_us, end_us = run[0][0], run[-1][0]
-            found.append(Above(start_us, end_us, max(m for _, m in run), end_us - start_us >= dwell_us, ended))
-            run.clear()
-
-    for time_us, level_m in _known(levels):
-        if run and time_us - run[-1][0] > gap_us:
-            close(ended=False)
-        if level_m > tolerance_m:
-            run.append((time_us, level_m))
-        else:
-            close(ended=True)
-    close(ended=False)
-    return found
+    judged = (Judged(time_us, level_m, tolerance_m, tolerance_m * CLEARS) for time_us, level_m in levels)
+    return [
+        Above(each.start_us, each.end_us, each.peak, each.end_us - each.start_us >= dwell_us, each.ended)
+        for each in stretches(judged, gap_us=gap_us)
+    ]
 
 
 def surges(levels: Levels, *, rise_m: float = 0.05, within_us: int = _HOUR_US) -> list[Surge]:

@@ -183,6 +183,10 @@ class _Context:
         groups[f"{where}, rating"] += site.ratings
         groups[f"{where}, tank"] += site.tanks
         groups[f"{where}, basin"] += site.basins
+        groups[f"{where}, not tributary"] += site.not_tributary
+        groups[f"{where}, design flow"] += site.design_flows
+        if site.design_flows and not (site.ratings or "flow" in roles):
+            self._faults.append(f"{where}: a design flow needs a flow to compare: `ratings`, or a sensor of flow")
         for correction in site.corrections:
             self._check_periods(
                 [correction], self._zones.get(site.municipality, self._default_zone), f"{where}, correction"

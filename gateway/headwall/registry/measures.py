@@ -219,7 +219,7 @@ class Tank(Dated):
     floor: SizeM
     baffle: SizeM
     tolerance: Annotated[LengthM, Field(ge=0)] = 0.0127
-    dwell_min: int = Field(default=60, ge=0, le=MOST_MIN)
+    dwell_min: int = Field(default=120, ge=0, le=MOST_MIN)
 
     @model_validator(mode="after")
     def _stands(self) -> Tank:
@@ -246,6 +246,19 @@ class Basin(Dated):
     @cached_property
     def table(self) -> StageVolume:
         return _checked(lambda: StageVolume(self.stage_volume))
+
+
+class DesignFlow(Dated):
+    """The most that may leave a stormwater practice by its design, as its approved plan has it.
+
+    Attributes:
+        reference: the plan.
+        dwell_min: it must be exceeded for so long (Headwall's own); 0 tells each reading.
+    """
+
+    flow: Annotated[FlowM3S, Field(gt=0)]
+    reference: Said
+    dwell_min: int = Field(default=15, ge=0, le=MOST_MIN)
 
 
 def _checked(make: Callable[[], _T]) -> _T:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from headwall.registry.dated import MOST_MIN, Dated, Entry, Said
-from headwall.registry.measures import Basin, Correction, Level, Rating, Role, SizeM, Tank
+from headwall.registry.measures import Basin, Correction, DesignFlow, Level, Rating, Role, SizeM, Tank
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 StreamName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$", max_length=32)]
@@ -32,10 +32,15 @@ class Municipality(Entry):
 
 
 class PersonRole(Dated):
-    """A role in a municipality: smo (the officer), installer (of nodes), operator (of the gateway)."""
+    """A role in a municipality: smo (the officer), installer (of nodes), operator (of the gateway).
+
+    Officers of `order` 1 are written to; those of a higher one, the deputies, when nothing was done in time, or while
+    nobody of a lower one is in office.
+    """
 
     role: Literal["smo", "installer", "operator"]
     municipality: Slug | None = None
+    order: int = Field(default=1, ge=1, le=9)
 
 
 class Person(Entry):
@@ -74,6 +79,13 @@ class SiteSensor(Dated):
     of: Role | None = None
 
 
+class NotTributary(Dated):
+    """A time in which the ground of a site does not drain to the municipality's storm sewer, as the officer says."""
+
+    by: Said
+    reason: Said
+
+
 class Site(Entry):
     """A place that a code asks something of. Storm reports follow the gauges of construction sites alone."""
 
@@ -92,6 +104,8 @@ class Site(Entry):
     ratings: tuple[Rating, ...] = ()
     tanks: tuple[Tank, ...] = ()
     basins: tuple[Basin, ...] = ()
+    design_flows: tuple[DesignFlow, ...] = ()
+    not_tributary: tuple[NotTributary, ...] = ()
 
 
 class Calibration(Entry):

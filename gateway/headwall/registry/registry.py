@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from headwall.errors import UnknownThingError
-from headwall.registry.measures import Basin, Correction, Level, Rating, Role, Tank
+from headwall.registry.measures import Basin, Correction, DesignFlow, Level, Rating, Role, Tank
 from headwall.registry.model import (
     Calibration,
     Datastream,
@@ -37,6 +37,7 @@ class SiteMeasures:
     ratings: tuple[Span[Rating], ...]
     tanks: tuple[Span[Tank], ...]
     basins: tuple[Span[Basin], ...]
+    design_flows: tuple[Span[DesignFlow], ...]
 
     def sensor(self, role: Role, at_us: int) -> SiteSensor | None:
         """The sensor of a role at an instant."""
@@ -177,6 +178,7 @@ class Registry:
                 tuple(span_of(entry, zone) for entry in found.ratings),
                 tuple(span_of(entry, zone) for entry in found.tanks),
                 tuple(span_of(entry, zone) for entry in found.basins),
+                tuple(span_of(entry, zone) for entry in found.design_flows),
             )
         return self._measures[site]
 
@@ -213,24 +215,47 @@ class Registry:
         """The site's status at the instant; None before its first one or in a hole between two."""
         return next(in_force(self._status[site], at_us), None)
 
+    def is_tributary(self, site: str, at_us: int) -> bool:
+        """Whether the site's ground drains to the storm sewer at the instant: it does unless the officer said not."""
+        found, zone = self._site[site], self._zone[self._site[site].municipality]
+        return not any(span_of(entry, zone).holds(at_us) for entry in found.not_tributary)
+
     def people_at(self, site: str, role: str, at_us: int) -> list[Person]:
         """Who had a role (developer, trained_contractor, …) at the site at the instant."""
         return [self._person[e.person] for e in in_force(self._site_people[site], at_us) if e.role == role]
 
+    def parts_of_site(self, site: str, at_us: int) -> list[tuple[str, Person]]:
+        """Who had which part at the site at the instant, in the order of the file."""
+        return [(e.role, self._person[e.person]) for e in in_force(self._site_people[site], at_us)]
+
     def officers(self, municipality: str, at_us: int) -> list[Person]:
-        """The Stormwater Management Officers of a municipality at the instant."""
-        return self._holders("smo", municipality, at_us)
+        """The Stormwater Management Officers of a municipality at the instant, without deputies of one in office."""
+        return next(iter(self._officers_by_order(municipality, at_us)), [])
 
     def operators(self, municipality: str, at_us: int) -> list[Person]:
-        return self._holders("operator", municipality, at_us)
+        return list({person.id: person for person, _ in self._holders("operator", municipality, at_us)}.values())
 
-    def _holders(self, role: str, municipality: str, at_us: int) -> list[Person]:
-        held = (
-            person
+    def line(self, municipality: str, at_us: int) -> list[list[Person]]:
+        """Who is written to first, and who next when nothing was done: officers by their order, then the operators."""
+        found: list[list[Person]] = []
+        for group in (*self._officers_by_order(municipality, at_us), self.operators(municipality, at_us)):
+            known = {person.id for earlier in found for person in earlier}
+            if fresh := [person for person in group if person.id not in known]:
+                found.append(fresh)
+        return found
+
+    def _officers_by_order(self, municipality: str, at_us: int) -> list[list[Person]]:
+        held = self._holders("smo", municipality, at_us)
+        groups = ({person.id: person for person, order in held if order == each} for each in range(1, 10))
+        return [list(group.values()) for group in groups if group]
+
+    def _holders(self, role: str, municipality: str, at_us: int) -> list[tuple[Person, int]]:
+        """Who holds a role at the instant, each with the order."""
+        return [
+            (person, span.entry.order)
             for person, span in self._roles
             if span.holds(at_us) and span.entry.role == role and span.entry.municipality in (None, municipality)
-        )
-        return list({person.id: person for person in held}.values())
+        ]
 
     def installer_of(self, node: str) -> Person | None:
         found = self._node.get(node)
