@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from headwall.law import ambiguities, deadlines, holidays, profile, provision, provisions, storm_report
+from headwall.law import ambiguities, deadlines, holidays, profile, provision, provisions, state_permit
 from headwall.registry import measures, model
 from pydantic import BaseModel, ValidationError
 
-_MODULES = (deadlines, holidays, profile, provision, provisions, storm_report, measures, model)
+_MODULES = (deadlines, holidays, profile, provision, provisions, state_permit, measures, model)
 _DATA = [(number, key) for number, each in ambiguities.questions().items() for key in each.data]
 
 

@@ -160,7 +160,7 @@ def test_inspections_of_construction_come_every_seven_days(
 
 def test_north_castle_has_no_storm_report_of_its_own() -> None:
     assert [name for name, code in codes() if code.in_force(StormReport, TODAY)] == ["elmsford"]
-    assert load_profile("north_castle").state_permit.notice
+    assert load_profile("north_castle").state_permit_notice(TODAY)
 
 
 def test_construction_numbers_of_elmsford_and_north_castle() -> None:

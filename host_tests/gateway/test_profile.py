@@ -61,14 +61,10 @@ def test_elmsfords_provision_holds_from_its_amendment_on() -> None:
 
 
 def test_absent_state_permit_is_said() -> None:
-    layer = load_profile("elmsford").state_permit
-    assert layer.notice == layer.absence
-    assert "not judged" in layer.absence
-
-
-def test_entered_state_permit_has_no_absence_to_tell() -> None:
-    entered = load_profile("elmsford").state_permit.model_copy(update={"permit": "a permit"})
-    assert entered.notice is None
+    told = load_profile("elmsford").state_permit_notice(date(2026, 6, 10))
+    assert told is not None
+    assert told.startswith("State-permit schedule not entered. ")
+    assert "not judged" in told
 
 
 @pytest.mark.parametrize("name", profile.profile_names())

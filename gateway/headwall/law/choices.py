@@ -20,6 +20,13 @@ class Choice(Table):
     by: str = Field(pattern=r"\S")  # name and office of who decided
     reason: str = ""
 
+    @property
+    def written(self) -> str:
+        """The value as a person types it."""
+        if isinstance(self.value, bool):
+            return "yes" if self.value else "no"
+        return ",".join(map(str, self.value)) if isinstance(self.value, list) else str(self.value)
+
     @model_validator(mode="after")
     def _can_be_taken(self) -> Choice:
         if self.key not in settings():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import date
 
 from headwall.law.coverage import Covered, coverage
 from headwall.law.profile import Profile
@@ -24,7 +25,7 @@ def code_page(name: str, profile: Profile) -> str:
         "",
         f"A last day ends at {profile.office_closes:%H:%M} under the strict reading, else at midnight.",
         "",
-        f"**State permit.** {profile.state_permit.notice or profile.state_permit.permit}",
+        f"**State permit.** {profile.state_permit_notice(date.max)}",
     ]
     articles = dict.fromkeys(each.article for each in profile.provisions)
     for article in articles:

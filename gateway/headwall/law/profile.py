@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, time
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from headwall.errors import ConfigurationError
 from headwall.law.choices import Choice, in_order, value_on
 from headwall.law.deadlines import Table
 from headwall.law.provision import CONFIDENCE_TEXT, Confidence, Provision
 from headwall.law.provisions import AnyProvision
+from headwall.law.state_permit import StatePermit, in_turn
 from headwall.law.storm_report import StormNumbers, StormReport
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Confidence",
     "Profile",
     "Provision",
+    "StatePermit",
     "StatePermitLayer",
     "StormNumbers",
     "StormReport",
@@ -51,17 +53,9 @@ class Article(Table):
 
 
 class StatePermitLayer(Table):
-    """The State construction permit beside the code: nothing until a person enters it from the permit in force."""
+    """The State's permits beside the code: nothing until a person enters one from the text in force."""
 
-    permit: str | None = None
-    entered_by: str | None = None
-    entered_on: date | None = None
-    absence: str
-
-    @property
-    def notice(self) -> str | None:
-        """What to tell the officer while the layer is empty."""
-        return self.absence if self.permit is None else None
+    absence: str  # what the permit for construction would ask
 
 
 class Profile(Table):
@@ -77,6 +71,7 @@ class Profile(Table):
     provisions: list[AnyProvision] = Field(alias="provision", min_length=1)
     choices: list[Choice] = Field(default=[], alias="choice")
     state_permit: StatePermitLayer
+    _permits: Sequence[StatePermit] = PrivateAttr(default=())  # in turn; entered by persons, in no file
 
     @model_validator(mode="before")
     @classmethod
@@ -88,10 +83,7 @@ class Profile(Table):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Profile:
-        ids = [provision.id for provision in self.provisions]
-        twice = sorted({each for each in ids if ids.count(each) > 1})
-        if twice:
-            raise ValueError(f"provision ids must be unique; written twice: {', '.join(twice)}")
+        _check_ids(self.provisions)
         unknown = [each for each in self.provisions if each.article and each.article not in self.articles]
         if unknown:
             told = "; ".join(f"{each.id}: {each.article!r}" for each in unknown)
@@ -106,11 +98,35 @@ class Profile(Table):
     def _is_read_by_its_choices(self) -> Profile:
         return self.chosen([]) if self.choices else self
 
-    def chosen(self, more: Iterable[Choice]) -> Profile:
-        """The same with more choices, which count before what was chosen for the same date."""
-        choices = in_order([*self.choices, *more])
-        read = [each.chosen(choices) if isinstance(each, StormReport) else each for each in self.provisions]
-        return self.model_copy(update={"choices": choices, "provisions": read})
+    def chosen(self, more: Iterable[Choice] = (), permits: Iterable[StatePermit] = ()) -> Profile:
+        """The same with more choices, which count before those for the same date, and with permits of the State.
+
+        ValueError where a provision of a permit has the id of another.
+        """
+        choices, turns = in_order([*self.choices, *more]), in_turn([*self._permits, *permits])
+        own = [each for each in self.provisions if not each.stands_in]
+        asked = [*own, *(each for permit in turns for each in permit.provisions)]
+        _check_ids(asked)
+        read = [each.chosen(choices) if isinstance(each, StormReport) else each for each in asked]
+        found = self.model_copy(update={"choices": choices, "provisions": read})
+        found._permits = turns
+        return found
+
+    @property
+    def permits(self) -> Sequence[StatePermit]:
+        """The permits of the State that persons have entered, each until the next of its program."""
+        return self._permits
+
+    def state_permit_notice(self, day: date) -> str | None:
+        """What to tell the officer while no numbers of the State's permit for construction are in force here."""
+        if any(each.program == "construction" and each.in_force(day) for each in self.permits):
+            return None
+        return f"State-permit schedule not entered. {self.state_permit.absence}"
+
+    def cited(self, provision: Provision) -> str:
+        """Where a provision stands, in full."""
+        where = provision.stands_in or f"{self.municipality}, {self.code}"
+        return f"{where}, {provision.citation}"
 
     def choice(self, key: str, day: date) -> Any:
         """How the municipality reads an open question on a local day, by the type of the key in law/ambiguities.toml.
@@ -131,6 +147,13 @@ class Profile(Table):
     def in_force(self, kind: type[P], day: date) -> list[P]:
         """The provisions of a kind that are in force on a local day."""
         return [each for each in self.of(kind) if each.in_force(day)]
+
+
+def _check_ids(provisions: Sequence[Provision]) -> None:
+    ids = [provision.id for provision in provisions]
+    twice = sorted({each for each in ids if ids.count(each) > 1})
+    if twice:
+        raise ValueError(f"provision ids must be unique; written twice: {', '.join(twice)}")
 
 
 def _dated(provision: Any, articles: dict[str, Any]) -> Any:

@@ -53,6 +53,7 @@ class Provision(Table):
     covers: list[RowId] = Field(default=[])  # rows of the analysis that this provision answers
     article: str = ""  # name in the profile's table of articles
     citation: str
+    stands_in: str = ""  # what is cited, where that is not the municipality's code: a permit of the State
     confidence: Confidence
     confirmed: Confirmed | None = None
     subject: str = Field(min_length=1)

@@ -9,6 +9,7 @@ from datetime import date, tzinfo
 
 import sqlalchemy as sa
 
+from headwall.codes import in_force
 from headwall.derive.tip_depth import Tip, tip_at
 from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.localtime import day_of
@@ -39,7 +40,8 @@ class Lookup:
         self.registry = registry
         self.now_us = now_us
         self.ledger = ledger
-        self._profiles = profiles
+        with ledger.read() as conn:
+            self._profiles = in_force(conn, profiles)
 
     # --- municipality ---
 

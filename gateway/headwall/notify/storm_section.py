@@ -341,11 +341,11 @@ class StormSection:
         if rule is None:
             return Block("The rule", (row("Provision", f"{self._one.provision}, not in the profile any more"),))
         profile = self._look.profile(self._one.municipality)
-        code = f"{profile.municipality}, {profile.code}" if profile else ""
+        cited = profile.cited(rule) if profile else rule.citation
         return Block(
             "The rule",
             (
-                row("Citation", f"{code}, {rule.citation}", f"({rule.confidence_text})"),
+                row("Citation", cited, f"({rule.confidence_text})"),
                 row("What it asks", rule.requirement),
                 row("Owed by", rule.owed_by),
                 row("In force", f"since {rule.valid_from.isoformat()}: {rule.enacted_by}"),
@@ -358,8 +358,9 @@ class StormSection:
         profile = self._look.profile(self._one.municipality)
         others = self._provision.companions
         rows = [row(each.citation, each.text, *self._mark_beside_rule(each.confidence)) for each in others]
-        if profile is not None and profile.state_permit.notice:
-            rows.append(row("State permit", profile.state_permit.notice))
+        absent = profile.state_permit_notice(day_of(self._one.crossing_us, self._zone)) if profile else None
+        if absent:
+            rows.append(row("State permit", absent))
         return [Block("Also due there", tuple(rows))] if rows else []
 
     def _mark_beside_rule(self, mark: Confidence) -> list[str]:

@@ -15,6 +15,8 @@ import sqlalchemy as sa
 import structlog
 
 from headwall.clock import Clock
+from headwall.codes import Codes
+from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
@@ -36,6 +38,7 @@ from headwall.settings import RulesSettings
 
 log = structlog.get_logger("rules")
 CURSOR = "rules"
+_CODES = "codes"
 _FAILED = "rule_failed"
 _RETRY_US = 60_000_000
 #: looked at again after so long even if nobody announced anything: another process may have written
@@ -62,12 +65,14 @@ class RuleEngine:
         self._ledger = ledger
         self._clock = clock
         self._settings = settings or RulesSettings()
+        self._registry = registry
+        self._codes = Codes(profiles)
         self._faults = NodeFaultRule(ledger, registry)
         silent = SilentGauges()
         historical_us = int(self._settings.historical_after_days * 86_400_000_000)
         self._rules: list[Rule] = [
             GaugeSilentRule(registry, silent, clock.now_us()),  # before the storms, whose gaps it makes known
-            StormReportRule(registry, profiles, silent, historical_us, self.report_fault),
+            StormReportRule(registry, self._codes, silent, historical_us, self.report_fault),
             RainMissingRule(registry),
             LostTipsRule(ledger, self._faults),  # whose reports the last one tells
             OutfallRule(ledger, registry, historical_us),
@@ -166,7 +171,8 @@ class RuleEngine:
                 pos = self._lock_cursor(conn)
                 if pos != self._pos:
                     self._forget()  # the first step, or another process has gone on
-                changed = self._layers.follow(conn, [*self._gauges.values(), *self._sensors.values()])
+                changed = self._read_codes(conn)
+                changed += self._layers.follow(conn, [*self._gauges.values(), *self._sensors.values()])
                 readings = [] if changed else readings_after(conn, pos, self._settings.batch_readings)
                 through = readings[-1].pos if readings else pos
                 step = Step(conn, self._clock.now_us(), through, self._layers, again=list(changed))
@@ -200,6 +206,29 @@ class RuleEngine:
             rule.forget()
         self._layers.forget()
         self._retry_us = 0
+
+    def _read_codes(self, conn: sa.Connection) -> list[Stretch]:
+        """What persons have decided about the codes; what it touches from its date on is judged again.
+
+        Every rule forgets what it has kept, since it may have been worked out with what was before.
+        """
+        newest = self._codes.follow(conn)
+        if newest is None:
+            return []
+        for rule in self._rules:
+            rule.forget()
+        judged = self._ledger.cursor(conn, _CODES)
+        if newest == judged:
+            return []
+        self._ledger.set_cursor(conn, _CODES, newest)
+        now_us, found = self._clock.now_us(), []
+        for decided in self._codes.since(conn, judged):
+            for datastream in self._gauges.values():
+                node = self._registry.node(datastream.partition("/")[0])
+                assert node is not None  # the gauges are the registry's
+                since_us = localtime.midnight_us(decided.since, self._registry.zone_of_node(node))
+                found.append(Stretch(datastream, min(since_us, now_us), now_us, decided.told))
+        return found
 
     def _gather(self, step: Step, readings: list[Reading]) -> set[str]:
         """Fill the step; returns the keys of failures that are tried again."""

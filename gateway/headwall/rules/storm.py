@@ -110,17 +110,26 @@ class StormReportRule:
         on_fault: Callable[[str, str, str], None],
     ) -> None:
         self._registry = registry
+        self._profiles = profiles
         self._silent = silent
         self._on_fault = on_fault
         self._historical_after_us = historical_after_us
-        self._watches = _watches(registry, profiles)
+        self._known: dict[str, list[_Watch]] | None = None
         self._lines: dict[GaugeSet, RainLine[tuple[str, str]]] = {}
         self._synced: dict[tuple[GaugeSet, tuple[str, str]], object] = {}
 
     def next_us(self) -> int | None:
         return None
 
+    @property
+    def _watches(self) -> dict[str, list[_Watch]]:
+        """What is watched, by gauge, under the codes as they are read now."""
+        if self._known is None:
+            self._known = _watches(self._registry, self._profiles)
+        return self._known
+
     def forget(self) -> None:
+        self._known = None
         self._lines.clear()
         self._synced.clear()
 
