@@ -14,14 +14,20 @@ from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.rules import duties
-from headwall.rules.facts import to_body
+from headwall.rules.facts import ClauseDuty, StormDuty, to_body
 
 Number = Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the duty")]
-_STATES = {"not_needed": "closed as not needed", "received": "report received", "open": "open", "merged": "merged"}
+_STATES = {
+    "not_needed": "closed as not needed",
+    "received": "report received",
+    "open": "open",
+    "merged": "merged",
+    "gone": "asked no longer",
+}
 
 
 def register(app: typer.Typer) -> None:
-    duty = typer.Typer(no_args_is_help=True, help="Reports that are due, and closing them.")
+    duty = typer.Typer(no_args_is_help=True, help="What is due, and closing it.")
     duty.command("list")(list_duties)
     duty.command("show")(show)
     duty.command("received")(received)
@@ -56,7 +62,9 @@ def show(
         with at.ledger.read() as conn:
             duty, versions = duties.get(conn, number), duties.versions(conn, number)
         if as_json:
-            found = {**_as_json(duty), "doubts": duty_text.doubts(at, duty), "versions": [to_body(v) for v in versions]}
+            found = {**_as_json(duty), "versions": [to_body(v) for v in versions]}
+            if isinstance(duty.body, StormDuty):
+                found["doubts"] = duty_text.doubts(at, duty.body)
             print(json.dumps(found, indent=2))
         else:
             print(duty_text.shown(at, duty, versions, _state(duty)), end="")
@@ -94,36 +102,38 @@ def _close(at: Opened, number: int, state: str, by: str, when_us: int, reason: s
     now_us = at.clock.now_us()
     with at.ledger.begin() as conn:
         closed = duties.close_duty(conn, number, state, by=named(by), at_us=when_us, now_us=now_us, reason=reason)
-    print(f"Duty {closed.id} ({closed.body.site}): {_STATES[state]}, by {closed.closed_by}, {_when(when_us, at)}.")
+    print(f"Duty {closed.id} ({closed.body.site}): {_state(closed)}, {_when(when_us, at)}.")
 
 
 def _when(instant_us: int, at: Opened) -> str:
     return localtime.short(instant_us, at.zone)
 
 
-def _table(found: list[duties.Duty], at: Opened) -> Table | str:
+def _table(found: list[duties.AnyDuty], at: Opened) -> Table | str:
     if not found:
         return "No duty is open. Gauges that are silent are not dry: see `headwall node list`."
-    table = Table("ID", "Due", "Site", "Rain", "State")  # the rest is in `duty show`: this has to fit 80 columns
+    table = Table("ID", "Due", "Site", "What", "State")  # the rest is in `duty show`: this has to fit 80 columns
     for duty in found:
         body = duty.body
-        due = minute(body.due_us, at.registry.zone(body.municipality))
-        table.add_row(str(duty.id), due, body.site, f"{body.storm.depth_in} in", _state(duty))
+        due = "no date" if body.due_us is None else minute(body.due_us, at.registry.zone(body.municipality))
+        table.add_row(str(duty.id), due, body.site, body.asked, _state(duty))
     return table
 
 
-def _state(duty: duties.Duty) -> str:
-    text = _STATES[duty.state]
+def _state(duty: duties.AnyDuty) -> str:
+    text = "done" if duty.state == "received" and isinstance(duty.body, ClauseDuty) else _STATES[duty.state]
     if duty.merged_into is not None:
         text += f" into {duty.merged_into}"
     elif duty.closed_by is not None:
         text += f", by {duty.closed_by}" + (f": {duty.closed_reason}" if duty.closed_reason else "")
+    elif duty.state == "gone":
+        text += f": {duty.body.trigger_gone}"
     elif duty.body.trigger_gone:
         text += ", trigger no longer stands"
     return text + (", historical" if duty.historical else "")
 
 
-def _as_json(duty: duties.Duty) -> dict[str, Any]:
+def _as_json(duty: duties.AnyDuty) -> dict[str, Any]:
     return {
         "id": duty.id,
         "state": duty.state,

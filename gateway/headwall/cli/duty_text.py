@@ -13,35 +13,36 @@ from headwall.law.localtime import short
 from headwall.law.profile import load_profile
 from headwall.notify import wording
 from headwall.notify.content import Block, Content, Row, row
+from headwall.notify.duty_section import duty_section
 from headwall.notify.lookup import Lookup
 from headwall.notify.render import render_text
-from headwall.notify.storm_section import StormSection
-from headwall.registry.model import Person
-from headwall.rules.duties import Duty
-from headwall.rules.facts import StormDuty
-
-_ANYBODY = Person(id="anybody", name="NAME", email="")
+from headwall.rules.duties import AnyDuty
+from headwall.rules.facts import ClauseDuty, DutyFact, StormDuty
 
 
-def shown(at: Opened, duty: Duty, versions: Sequence[StormDuty], state: str) -> str:
+def shown(at: Opened, duty: AnyDuty, versions: Sequence[DutyFact], state: str) -> str:
     """The text, at most 78 columns wide."""
     look, notify = _look(at), at.settings.notify
-    told = StormSection(look, [duty.body], _ANYBODY, notify.public_url.rstrip("/"), notify.late_after_us)
+    section = duty_section(look, duty.body, notify.late_after_us, page=notify.public_url.rstrip("/"))
     known = Block("What was known when", tuple(_version(look, version) for version in versions))
-    section = told.build(None)
     section = replace(section, blocks=(*section.blocks, known))
     profile = look.profile(duty.body.municipality)
     closing = (f"{profile.disclaimer} A person decides.",) if profile else ()
     return render_text(Content("", section.heading, f"Duty {duty.id}: {state}.", (section,), closing))
 
 
-def doubts(at: Opened, duty: Duty) -> list[Any]:
+def doubts(at: Opened, duty: StormDuty) -> list[Any]:
     """Why the depth of its storm may be wrong."""
-    return [msgspec.to_builtins(each) for each in _look(at).doubts(duty.body.datastream, duty.body.storm)]
+    return [msgspec.to_builtins(each) for each in _look(at).doubts(duty.datastream, duty.storm)]
 
 
-def _version(look: Lookup, version: StormDuty) -> Row:
+def _version(look: Lookup, version: DutyFact) -> Row:
     zone = look.zone(version.municipality)
+    if isinstance(version, ClauseDuty):
+        due = "no date" if version.due_us is None else f"due {short(version.due_us, zone)}"
+        done = f"; answered by {version.done.reference}" if version.done else ""
+        gone = f"; asked no longer: {version.trigger_gone}" if version.trigger_gone else ""
+        return row(f"Version {version.version}", f"{due}{done}{gone}")
     gone = f", reason gone: {version.trigger_gone}" if version.trigger_gone else ""
     return row(
         f"Version {version.version}",

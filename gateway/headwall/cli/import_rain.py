@@ -31,6 +31,7 @@ from headwall.law.profile import load_profile
 from headwall.rules import rain_import
 from headwall.rules.duties import Duty
 from headwall.rules.engine import RuleEngine
+from headwall.rules.facts import StormDuty
 
 
 def register(app: typer.Typer) -> None:
@@ -101,7 +102,13 @@ def _judge(at: Opened) -> None:
 
 
 def _print(
-    at: Opened, file: RainFile, datastream: str, stored: rain_import.Stored, learned: list[Duty], *, notify: bool
+    at: Opened,
+    file: RainFile,
+    datastream: str,
+    stored: rain_import.Stored,
+    learned: list[Duty[StormDuty]],
+    *,
+    notify: bool,
 ) -> None:
     for note in file.notes:
         print(f"  {note}")

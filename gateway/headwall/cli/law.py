@@ -25,10 +25,11 @@ from headwall.law.page import code_page, coverage_page
 from headwall.law.profile import Profile, load_profile, profile_names
 from headwall.law.provision import Provision
 from headwall.law.words import doubt_rows, head_rows, matter_rows
-from headwall.rules import citations, duties
+from headwall.rules import citations
+from headwall.rules.clauses import PLANNERS
 
 #: kinds of provisions that a rule judges
-JUDGED = frozenset({duties.KIND})
+JUDGED = frozenset({"storm_report", *PLANNERS})
 _NEW_YORK = "America/New_York"
 
 Code = Annotated[str, typer.Argument(metavar="CODE", help="name of a profile, or the path of one (….toml)")]

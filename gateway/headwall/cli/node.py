@@ -61,7 +61,7 @@ def accept(
         found, who = at.registry.require_node(node), named(by)
         with at.ledger.begin() as conn:
             new = _accept(conn, found, who, at.clock.now_us())
-            waiting = [duty for duty in duties.listed(conn) if duty.body.datastream.startswith(f"{node}/")]
+            waiting = [duty for duty in duties.of_storms(conn) if duty.body.datastream.startswith(f"{node}/")]
         print(f"{node}: accepted {', '.join(new)} (by {who})." if new else f"{node}: was accepted before.")
         if new and waiting:
             print("Open duties that only the installer was told of, now yours to judge:")

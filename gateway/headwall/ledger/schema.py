@@ -264,6 +264,7 @@ case_steps = sa.Table(
     sa.Column("means", sa.Text, nullable=False),
     sa.Column("note", sa.Text, nullable=False),
     sa.Column("outcome", sa.String(16), nullable=False),  # of a decision or an abatement, else empty
+    sa.Column("details", sa.JSON, nullable=False),  # whom a call reached, at which number, …: text by name
     sa.Column("provision", sa.String(64), nullable=False),  # id in the profile, or empty
     sa.Column("times", sa.JSON, nullable=False),  # instants that clocks start with, by name
     sa.Column("clocks", sa.JSON, nullable=False),  # that are new or have moved; structs of ledger.cases
@@ -343,17 +344,19 @@ cursors = sa.Table(
     sa.Column("pos", _Big, nullable=False),
 )
 
-#: something due by a time; state: open | received | not_needed | merged (into another, see body)
+#: something due; state: open | received | not_needed | merged (into another, see body) | gone (asked no longer)
 duties = sa.Table(
     "duties",
     metadata,
     sa.Column("id", _Big, primary_key=True),
-    sa.Column("kind", sa.String(32), nullable=False),  # storm_report
+    sa.Column("kind", sa.String(32), nullable=False),  # storm_report | clause
     sa.Column("site", sa.String(64), nullable=False),
     sa.Column("provision", sa.String(64), nullable=False),  # id in the profile
+    sa.Column("name", sa.String(32)),  # of a clause's deadline, may be empty; null with a storm
+    sa.Column("occurrence", sa.String(96)),  # tells it from the others of site, provision and name; null with a storm
     sa.Column("state", sa.String(16), nullable=False),
     sa.Column("version", sa.Integer, nullable=False),  # newest in duty_versions
-    sa.Column("due_us", _Big, nullable=False),
+    sa.Column("due_us", _Big),  # null: not known, or the code gives no number
     sa.Column("from_us", _Big, nullable=False),  # the time that it is about: of a storm from its first rain to its last
     sa.Column("until_us", _Big, nullable=False),
     sa.Column("merged_into", _Big),
@@ -362,10 +365,11 @@ duties = sa.Table(
     sa.Column("closed_reason", sa.Text),
     sa.Column("closed_us", _Big),
     _now(),
+    sa.UniqueConstraint("site", "provision", "name", "occurrence"),
     sa.Index("ix_duties_site_provision_until_us", "site", "provision", "until_us"),
 )
 
-#: what was known of a duty and since when; body is a facts.StormDuty
+#: what was known of a duty and since when; body is a facts.StormDuty or ClauseDuty
 duty_versions = sa.Table(
     "duty_versions",
     metadata,
@@ -389,6 +393,17 @@ outbox = sa.Table(
     _now(),
     sa.UniqueConstraint("fact", "person"),
     sa.Index("ix_outbox_mail", "mail"),
+)
+
+#: a named person has seen that something is due or waits: it is not told to the next person. Closes nothing
+acknowledgements = sa.Table(
+    "acknowledgements",
+    metadata,
+    sa.Column("id", _Big, primary_key=True),
+    sa.Column("matter", sa.String(32), nullable=False),  # "duty/12", "case/3"
+    sa.Column("by", sa.String(128), nullable=False),
+    _now(),
+    sa.UniqueConstraint("matter", "by"),
 )
 
 #: composed mails; state: queued | sent | failed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, time, tzinfo
 from decimal import Decimal
 from email.errors import MessageError
 from email.headerregistry import Address
@@ -14,12 +14,12 @@ from email.utils import format_datetime
 
 import msgspec
 
-from headwall.clock import from_us, to_us
+from headwall.clock import from_us
 from headwall.errors import ConfigurationError
 from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger
-from headwall.notify import discharge_section, notice_sections, outbox, wording
+from headwall.notify import clause_section, discharge_section, notice_sections, outbox, pace, wording
 from headwall.notify.content import Content, Picture, Section
 from headwall.notify.grouping import Batch
 from headwall.notify.lookup import Lookup
@@ -28,6 +28,7 @@ from headwall.notify.storm_section import StormSection
 from headwall.registry import Registry
 from headwall.registry.model import Person
 from headwall.rules.facts import (
+    ClauseDuty,
     Fact,
     GaugeSilent,
     HistoricalSummary,
@@ -90,7 +91,7 @@ class Composer:
         ]
         cids = [f"hyetograph-{n}" if n <= _MOST_PICTURES else None for n in range(1, len(storms) + 1)]
         sections = [storm.build(cid) for storm, cid in zip(storms, cids, strict=True)]
-        notices = [_notice(look, fact) for fact in facts if not isinstance(fact, StormDuty)]
+        notices = [_notice(look, fact, reader) for fact in facts if not isinstance(fact, StormDuty)]
         zone = look.zone_of(facts[0])
         subject = _subject(storms, notices, batch.digest, localtime.to_local(now_us, zone))
         return Content(
@@ -108,7 +109,20 @@ class Composer:
             zone = look.zone_of(from_body(row.body))
         except msgspec.ValidationError:
             zone = look.zone("")  # composing will say what is wrong with the row
-        return digest_instant(row.at_us, self._notify.digest_at, zone)
+        return localtime.next_time_us(row.at_us, time.fromisoformat(self._notify.digest_at), zone)
+
+    def quiet_until(self, now_us: int) -> Callable[[outbox.Waiting], int]:
+        """When the quiet hours end that an instant lies in, where the fact of a row happened."""
+        look = Lookup(self._registry, self._profiles, self._ledger, now_us)
+
+        def until_us(row: outbox.Waiting) -> int:
+            try:
+                fact = from_body(row.body)
+            except msgspec.ValidationError:
+                return now_us  # composing will say what is wrong with the row
+            return pace.quiet_until(now_us, self._notify.quiet_of(look.municipality_of(fact)), look.zone_of(fact))
+
+        return until_us
 
     def _closing(self, look: Lookup, fact: Fact, zone: tzinfo) -> tuple[str, ...]:
         municipality = getattr(fact, "municipality", None)
@@ -145,19 +159,6 @@ def _checked(sender: str) -> str:
     return sender
 
 
-def digest_instant(after_us: int, at: str, zone: tzinfo) -> int:
-    """The first instant after `after_us` at which local clocks show `at` ("07:00"); where they skip it, the jump."""
-    hour, minute = (int(part) for part in at.split(":"))
-    day = localtime.day_of(after_us, zone)
-    while True:
-        start_us, next_us = localtime.day_bounds(localtime.midnight_us(day, zone), zone)
-        wall = datetime(day.year, day.month, day.day, hour, minute, tzinfo=zone)
-        instant_us = min(max(to_us(wall), start_us), next_us)
-        if instant_us > after_us:
-            return instant_us
-        day += timedelta(days=1)
-
-
 def _storms(duties: Sequence[StormDuty]) -> list[list[StormDuty]]:
     """Duties that can be told in one section: one gauge, one storm, one due time; soonest due first."""
     groups: dict[tuple[object, ...], list[StormDuty]] = defaultdict(list)
@@ -168,7 +169,7 @@ def _storms(duties: Sequence[StormDuty]) -> list[list[StormDuty]]:
     return sorted(groups.values(), key=lambda group: (group[0].due_us, group[0].duty))
 
 
-def _notice(look: Lookup, fact: Fact) -> Section:
+def _notice(look: Lookup, fact: Fact, reader: Person) -> Section:
     match fact:
         case GaugeSilent():
             return notice_sections.gauge_silent(look, fact)
@@ -184,6 +185,8 @@ def _notice(look: Lookup, fact: Fact) -> Section:
             return notice_sections.node_fault(look, fact)
         case HistoricalSummary():
             return notice_sections.historical(look, fact)
+        case ClauseDuty():
+            return clause_section.clause_duty(look, fact, reader)
         case StormDuty():
             raise TypeError("a storm duty is told in a StormSection")
 

@@ -69,6 +69,14 @@ class Lookup:
     def zone(self, municipality: str) -> tzinfo:
         return self.registry.zone(municipality)
 
+    def municipality_of(self, fact: Fact) -> str:
+        """Where it happened; "" for a board that no municipality is named for."""
+        if isinstance(fact, NodeFault | HistoricalSummary):
+            name = fact.node if isinstance(fact, NodeFault) else fact.datastream.partition("/")[0]
+            found = self.registry.node(name)
+            return (found.municipality or "") if found else ""
+        return fact.municipality
+
     def zone_of(self, fact: Fact) -> tzinfo:
         """Whose local time a fact is told in."""
         if isinstance(fact, NodeFault):
@@ -90,6 +98,10 @@ class Lookup:
     def people(self, site: str, role: str, at_us: int) -> list[Person]:
         """Who had a role at the site at the instant; nobody for a site that the registry does not have."""
         return self.registry.people_at(site, role, at_us) if self.registry.site(site) else []
+
+    def people_of_site(self, site: str, at_us: int) -> list[tuple[str, Person]]:
+        """Every person with a part at the site at the instant, with the part."""
+        return self.registry.parts_of_site(site, at_us) if self.registry.site(site) else []
 
     def gauge_place(self, datastream: str) -> str:
         return self.registry.place_of(datastream, self.now_us) or "place not in the registry"

@@ -103,6 +103,10 @@ def first_upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def first_lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def one_line(text: str) -> str:
     """For a header: no line breaks, no control characters, single spaces."""
     return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())

@@ -1,18 +1,23 @@
-"""Duties in the ledger: opened and changed by rules, closed by persons alone; every change is in the log book."""
+"""Duties in the ledger: opened and changed by rules, closed by persons; every change is in the log book.
+
+A storm's duty is closed by a person alone. What a clause makes due besides is answered by a record that a named person
+entered, and follows it: no record, no answer. What a person has closed by its number stays closed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 
 from headwall.errors import HeadwallError, UnknownThingError
 from headwall.ledger import log_book, schema
-from headwall.rules.facts import StormDuty, from_body, to_body
+from headwall.rules.facts import ClauseDuty, DutyFact, StormDuty, from_body, to_body
 
-KIND = "storm_report"
+F = TypeVar("F", StormDuty, ClauseDuty)
+_KINDS: dict[type, str] = {StormDuty: "storm_report", ClauseDuty: "clause"}
 _D, _V = schema.duties.c, schema.duty_versions.c
 
 
@@ -21,20 +26,21 @@ class DutyClosedError(HeadwallError):
 
 
 @dataclass(frozen=True)
-class Duty:
+class Duty(Generic[F]):
     """A duty and the newest that is known of it."""
 
     id: int
-    state: str  # open | received | not_needed | merged
+    state: str  # open | received | not_needed | merged (of storms) | gone (of clauses: asked no longer)
     version: int
     historical: bool
     merged_into: int | None
     closed_by: str | None
     closed_reason: str | None
     closed_us: int | None
-    body: StormDuty
+    body: F
 
 
+AnyDuty = Duty[StormDuty] | Duty[ClauseDuty]
 _COLUMNS = (
     _D.id, _D.state, _D.version, _D.historical, _D.merged_into, _D.closed_by, _D.closed_reason, _D.closed_us, _V.body,
 )  # fmt: skip
@@ -43,13 +49,20 @@ _NEWEST = sa.select(*_COLUMNS).join_from(
 )
 
 
-def _duty(row: Any) -> Duty:
+def _duty(row: Any) -> AnyDuty:
     fact = from_body(row.body)
-    assert isinstance(fact, StormDuty)
+    assert isinstance(fact, DutyFact)
     return Duty(**{**row._mapping, "body": fact})
 
 
-def known(conn: sa.Connection, site: str, provision: str, datastream: str, start_us: int, end_us: int) -> list[Duty]:
+def _of(kind: type[F], query: sa.Select[Any], conn: sa.Connection) -> list[Duty[F]]:
+    query = query.where(_D.kind == _KINDS[kind])
+    return [Duty(**{**row._mapping, "body": msgspec.convert(row.body, kind)}) for row in conn.execute(query)]
+
+
+def known(
+    conn: sa.Connection, site: str, provision: str, datastream: str, start_us: int, end_us: int
+) -> list[Duty[StormDuty]]:
     """Duties whose storm overlaps a stretch at a gauge, without those merged into another; by number."""
     query = _NEWEST.where(
         _D.site == site,
@@ -58,16 +71,29 @@ def known(conn: sa.Connection, site: str, provision: str, datastream: str, start
         _D.from_us <= end_us,
         _D.merged_into.is_(None),
     ).order_by(_D.id)
-    return [duty for row in conn.execute(query) if (duty := _duty(row)).body.datastream == datastream]
+    return [duty for duty in _of(StormDuty, query, conn) if duty.body.datastream == datastream]
 
 
-def listed(conn: sa.Connection, *, everything: bool = False) -> list[Duty]:
-    """Open duties by due time; with `everything` the closed and merged ones too."""
-    query = _NEWEST.order_by(_D.due_us, _D.id)
+def of_clauses(conn: sa.Connection, site: str, provision: str | None = None) -> list[Duty[ClauseDuty]]:
+    """Duties that clauses have made due at a site, of one provision if asked so, whatever their state; by number."""
+    query = _NEWEST.where(_D.site == site).order_by(_D.id)
+    return _of(ClauseDuty, query if provision is None else query.where(_D.provision == provision), conn)
+
+
+def listed(conn: sa.Connection, *, everything: bool = False, site: str | None = None) -> list[AnyDuty]:
+    """Open duties by due time, those without one last; with `everything` the closed and merged ones too."""
+    query = _NEWEST.order_by(_D.due_us.nulls_last(), _D.id)
+    if site is not None:
+        query = query.where(_D.site == site)
     return [_duty(row) for row in conn.execute(query if everything else query.where(_D.state == "open"))]
 
 
-def get(conn: sa.Connection, duty: int) -> Duty:
+def of_storms(conn: sa.Connection) -> list[Duty[StormDuty]]:
+    """The open ones that storms have made due, by due time."""
+    return _of(StormDuty, _NEWEST.where(_D.state == "open").order_by(_D.due_us, _D.id), conn)
+
+
+def get(conn: sa.Connection, duty: int) -> AnyDuty:
     """A duty by number; UnknownThingError, naming the open ones, if there is none."""
     row = conn.execute(_NEWEST.where(_D.id == duty)).first()
     if row is None:
@@ -76,58 +102,59 @@ def get(conn: sa.Connection, duty: int) -> Duty:
     return _duty(row)
 
 
-def versions(conn: sa.Connection, duty: int) -> list[StormDuty]:
+def versions(conn: sa.Connection, duty: int) -> list[DutyFact]:
     """All that was known of a duty, newest first."""
     bodies = conn.execute(sa.select(_V.body).where(_V.duty == duty).order_by(_V.version.desc())).scalars()
-    return [fact for fact in map(from_body, bodies) if isinstance(fact, StormDuty)]
+    return [fact for fact in map(from_body, bodies) if isinstance(fact, DutyFact)]
 
 
-def open_duty(conn: sa.Connection, fact: StormDuty, now_us: int, *, historical: bool, because: str = "") -> StormDuty:
+def open_duty(conn: sa.Connection, fact: F, now_us: int, *, historical: bool, because: str = "") -> F:
     """Store a new duty as its version 1; returns the fact with its number.
 
     Args:
         because: what a person entered that made it due; "" where readings did.
     """
+    from_us, until_us = fact.span
     values = {
-        "kind": KIND,
+        "kind": _KINDS[type(fact)],
         "site": fact.site,
         "provision": fact.provision,
         "state": "open",
         "version": 1,
         "due_us": fact.due_us,
-        "from_us": fact.storm.start_us,
-        "until_us": fact.storm.end_us,
+        "from_us": from_us,
+        "until_us": until_us,
         "historical": historical,
         "at_us": now_us,
     }
+    if isinstance(fact, ClauseDuty):
+        values |= {"name": fact.name, "occurrence": fact.occurrence}
     number: int = conn.execute(schema.duties.insert().values(**values).returning(_D.id)).scalar_one()
     fact = msgspec.structs.replace(fact, duty=number, version=1)
     _store_version(conn, fact, now_us)
-    body = {**_digest(fact), "historical": historical, **_why(because)}
+    body = {**fact.recorded, "historical": historical, **_why(because)}
     log_book.append(conn, "duty_opened", log_book.HEADWALL, body, now_us)
     return fact
 
 
-def add_version(
-    conn: sa.Connection, before: StormDuty, after: StormDuty, now_us: int, *, because: str = ""
-) -> StormDuty:
+def add_version(conn: sa.Connection, before: F, after: F, now_us: int, *, because: str = "") -> F:
     """Store what is now known of a duty as its next version.
 
     The log book notes a change of what is asked, and every change that what a person entered made (`because`).
     """
     after = msgspec.structs.replace(after, duty=before.duty, version=before.version + 1)
     _store_version(conn, after, now_us)
+    from_us, until_us = after.span
     changes = {"version": after.version, "due_us": after.due_us, "merged_into": after.merged_into}
-    changes |= {"from_us": after.storm.start_us, "until_us": after.storm.end_us}
+    changes |= {"from_us": from_us, "until_us": until_us}
     conn.execute(schema.duties.update().where(_D.id == after.duty).values(**changes))
     if because or asks_otherwise(before, after):
-        previous = {"previous_due_us": before.due_us, "previous_depth_in": before.storm.depth_in}
-        body = {**_digest(after), **previous, **_why(because)}
+        body = {**after.recorded, **before.as_previous, **_why(because)}
         log_book.append(conn, "duty_changed", log_book.HEADWALL, body, now_us)
     return after
 
 
-def asks_otherwise(before: StormDuty, after: StormDuty) -> bool:
+def asks_otherwise(before: DutyFact, after: DutyFact) -> bool:
     """Whether the due time differs, or whether the trigger stands."""
     return (before.due_us, before.trigger_gone) != (after.due_us, after.trigger_gone)
 
@@ -139,41 +166,57 @@ def mark_merged(conn: sa.Connection, duty: int) -> None:
 
 def close_duty(
     conn: sa.Connection, duty: int, state: str, *, by: str, at_us: int, now_us: int, reason: str | None = None
-) -> Duty:
+) -> AnyDuty:
     """A named person closes a duty: "received" (the report came, at `at_us`) or "not_needed" (with a reason)."""
     found = get(conn, duty)
     if found.state == "merged":
         raise DutyClosedError(f"duty {duty} was merged into duty {found.merged_into}: close that one")
+    if found.state == "gone":
+        raise DutyClosedError(f"duty {duty} is asked no longer: {found.body.trigger_gone}")
     if found.state != "open":
         raise DutyClosedError(f"duty {duty} was already closed as {found.state} by {found.closed_by}")
-    values = {"state": state, "closed_by": by, "closed_reason": reason, "closed_us": at_us}
-    conn.execute(schema.duties.update().where(_D.id == duty).values(**values))
-    body = {**_digest(found.body), "closed_us": at_us, **({"reason": reason} if reason else {})}
-    log_book.append(conn, f"duty_{state}", by, body, now_us)
+    if state == "received" and isinstance(found.body, ClauseDuty) and found.body.answer:
+        raise DutyClosedError(f"duty {duty} is answered by a record: {found.body.answer}")
+    _close(conn, found.body, state, by=by, at_us=at_us, now_us=now_us, reason=reason)
     return get(conn, duty)
 
 
-def _store_version(conn: sa.Connection, fact: StormDuty, now_us: int) -> None:
+def follow_record(conn: sa.Connection, duty: Duty[ClauseDuty], fact: ClauseDuty, now_us: int) -> None:
+    """What a clause made due is answered by a record, open since there is none, or asked no longer.
+
+    One that a person has closed by its number stays as the person left it.
+    """
+    state = "gone" if fact.trigger_gone else "open" if fact.done is None else "received"
+    if by_its_number(duty):
+        return
+    if state == "received" and fact.done is not None:
+        if duty.state != state or duty.body.done != fact.done:
+            _close(conn, fact, state, by=fact.done.by, at_us=fact.done.at_us, now_us=now_us, reason=None)
+    elif duty.state != state:
+        values = {"state": state, "closed_by": None, "closed_reason": None, "closed_us": None}
+        conn.execute(schema.duties.update().where(_D.id == duty.id).values(**values))
+        kind = "duty_gone" if state == "gone" else "duty_reopened"
+        log_book.append(conn, kind, log_book.HEADWALL, fact.recorded, now_us)
+
+
+def by_its_number(duty: Duty[ClauseDuty]) -> bool:
+    """Whether a person has closed it, and no record did."""
+    return duty.state == "not_needed" or (duty.state == "received" and duty.body.done is None)
+
+
+def _close(
+    conn: sa.Connection, fact: DutyFact, state: str, *, by: str, at_us: int, now_us: int, reason: str | None
+) -> None:
+    values = {"state": state, "closed_by": by, "closed_reason": reason, "closed_us": at_us}
+    conn.execute(schema.duties.update().where(_D.id == fact.duty).values(**values))
+    body = {**fact.recorded, "closed_us": at_us, **({"reason": reason} if reason else {})}
+    log_book.append(conn, f"duty_{state}", by, body, now_us)
+
+
+def _store_version(conn: sa.Connection, fact: DutyFact, now_us: int) -> None:
     values = {"duty": fact.duty, "version": fact.version, "body": to_body(fact), "at_us": now_us}
     conn.execute(schema.duty_versions.insert().values(**values))
 
 
 def _why(because: str) -> dict[str, str]:
     return {"because": because} if because else {}
-
-
-def _digest(fact: StormDuty) -> dict[str, Any]:
-    """What the log book keeps of a duty: no floats, see `log_book.append`."""
-    return {
-        "duty": fact.duty,
-        "version": fact.version,
-        "site": fact.site,
-        "provision": fact.provision,
-        "datastream": fact.datastream,
-        "crossing_us": fact.crossing_us,
-        "fired_by": fact.fired_by,
-        "depth_in": fact.storm.depth_in,
-        "due_us": fact.due_us,
-        "trigger_gone": fact.trigger_gone,
-        "merged_into": fact.merged_into,
-    }

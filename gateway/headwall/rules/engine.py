@@ -25,6 +25,7 @@ from headwall.pulse import Pulse
 from headwall.registry import Registry
 from headwall.rules import notices
 from headwall.rules.base import Rule, Step
+from headwall.rules.clause_duties import ClauseDutyRule
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.layers import Layers, Stretch
 from headwall.rules.lost_tips import LostTipsRule
@@ -76,6 +77,7 @@ class RuleEngine:
             RainMissingRule(registry),
             LostTipsRule(ledger, self._faults),  # whose reports the last one tells
             OutfallRule(ledger, registry, historical_us),
+            ClauseDutyRule(registry, self._codes, historical_us),
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
         ]

@@ -114,6 +114,133 @@ class StormDuty(msgspec.Struct, frozen=True, tag="storm_duty"):
     trigger_gone: str = ""
     merged_into: int | None = None
 
+    @property
+    def asked(self) -> str:
+        """What it is about, in a few words."""
+        return f"{self.storm.depth_in} in of rain"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The time that it is about."""
+        return self.storm.start_us, self.storm.end_us
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What the log book keeps of it: no floats, see `log_book.append`."""
+        return {
+            "duty": self.duty,
+            "version": self.version,
+            "site": self.site,
+            "provision": self.provision,
+            "datastream": self.datastream,
+            "crossing_us": self.crossing_us,
+            "fired_by": self.fired_by,
+            "depth_in": self.storm.depth_in,
+            "due_us": self.due_us,
+            "trigger_gone": self.trigger_gone,
+            "merged_into": self.merged_into,
+        }
+
+    @property
+    def as_previous(self) -> dict[str, Any]:
+        """What a correction of it says that it said."""
+        return {"previous_due_us": self.due_us, "previous_depth_in": self.storm.depth_in}
+
+    @property
+    def correcting(self) -> dict[str, Any]:
+        """What makes it a correction."""
+        said = {"previous_due_us": self.previous_due_us, "previous_depth_in": self.previous_depth_in}
+        return {**said, "because": self.because}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A record that answers a duty, as a named person entered it."""
+
+    at_us: int
+    by: str
+    reference: str  # "entry 12"
+
+
+class ClauseDuty(msgspec.Struct, frozen=True, tag="clause_duty"):
+    """Something that a clause makes due at a site, whatever it is; storms have a duty of their own.
+
+    Attributes:
+        name: of the clause's deadline; "" where the code has no clock.
+        occurrence: tells it from the others of site, clause and name.
+        starts: instants that its clock starts with, by what they are.
+        owed_by: person or firm; as the code has it where the registry knows nobody.
+        strict_us, lenient_us, due_us: by both readings of the code, and the one that counts; None: not known, or the
+            code gives no number.
+        answer: the command that enters what answers it; "": the duty is closed by its number.
+        advice: no duty by the code: never overdue.
+        trigger_gone: why it is asked no longer; "" while it is.
+        previous_due_us, because: in a correction, as in StormDuty.
+    """
+
+    duty: int
+    version: int
+    municipality: str
+    site: str
+    provision: str
+    name: str
+    occurrence: str
+    starts: dict[str, int]
+    asks: str
+    owed_by: str
+    strict_us: int | None
+    lenient_us: int | None
+    due_us: int | None
+    learned_us: int
+    evidence: dict[str, str | int | float] = {}
+    answer: str = ""
+    advice: bool = False
+    done: Answer | None = None
+    trigger_gone: str = ""
+    previous_due_us: int | None = None
+    because: str = ""
+    merged_into: None = None  # two of them are never one
+
+    @property
+    def asked(self) -> str:
+        """What it is about, in a few words."""
+        return f"advice: {self.asks}" if self.advice else self.asks
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The time that it is about."""
+        known = [*self.starts.values(), *([] if self.due_us is None else [self.due_us])] or [self.learned_us]
+        return min(known), max(known)
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What the log book keeps of it: no floats, see `log_book.append`."""
+        return {
+            "duty": self.duty,
+            "version": self.version,
+            "site": self.site,
+            "provision": self.provision,
+            "name": self.name,
+            "occurrence": self.occurrence,
+            "starts": self.starts,
+            "due_us": self.due_us,
+            "advice": self.advice,
+            "answer": None if self.done is None else self.done.reference,
+            "trigger_gone": self.trigger_gone,
+        }
+
+    @property
+    def as_previous(self) -> dict[str, Any]:
+        """What a correction of it says that it said."""
+        return {"previous_due_us": self.due_us}
+
+    @property
+    def correcting(self) -> dict[str, Any]:
+        """What makes it a correction."""
+        return {"previous_due_us": self.previous_due_us, "because": self.because}
+
+
+DutyFact = StormDuty | ClauseDuty
+
 
 class _StormNotice(msgspec.Struct, frozen=True):
     """A storm at a site that makes no duty."""
@@ -215,6 +342,58 @@ class SuspectedDischarge(msgspec.Struct, frozen=True, tag="suspected_discharge")
         return {"datastream": self.datastream, "likeness": self.likeness, "start_us": self.start_us}
 
 
+class _Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """What sensors of a site show over a stretch of time: an indication, and no finding.
+
+    Attributes:
+        what: what it shows, by a word of `rules.water_watches`.
+        datastream: whose readings show it.
+        end_us: up to when it has been seen; it may go on while `ongoing`.
+        evidence: what was seen, by names that carry their units.
+    """
+
+    municipality: str
+    site: str
+    what: str
+    datastream: str
+    start_us: int
+    end_us: int
+    ongoing: bool = False
+    evidence: dict[str, float | int | str] = {}
+
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start_us, self.end_us
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it shares with the same episode found again."""
+        return self.site, self.what
+
+    @property
+    def recorded(self) -> dict[str, str | int]:
+        """What the log book keeps of it."""
+        return {"datastream": self.datastream, "what": self.what, "start_us": self.start_us}
+
+
+class SuspectedCondition(_Seen, frozen=True, kw_only=True, tag="suspected_condition"):
+    """A condition that a clause forbids, as sensors show it: it makes a case, which a person judges.
+
+    Attributes:
+        case: kind of the case.
+        provision: the clause that it may break.
+        present: it has lasted as long as it must; before that it is a suspicion.
+    """
+
+    case: str
+    provision: str
+    present: bool
+
+
+class SiteSign(_Seen, frozen=True, kw_only=True, tag="site_sign"):
+    """What sensors show that makes no case: a duty asks what follows of it, or the digest tells it."""
+
+
 class NodeFault(msgspec.Struct, frozen=True, tag="node_fault"):
     """Something that the installer or operator must mend: identity conflict, custody missing, …"""
 
@@ -222,6 +401,71 @@ class NodeFault(msgspec.Struct, frozen=True, tag="node_fault"):
     fault: str
     detail: str
     noticed_us: int
+
+
+class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
+    """That a duty, or a clock of a case, is due soon, was due, or was left to itself by those who were told first.
+
+    Attributes:
+        stage: before | overdue | escalated.
+        duty, case: which of the two it is about; the other is None.
+        asks: one line: what is to be done.
+        told: names of those who were told before, where it goes to the next person.
+    """
+
+    stage: str
+    municipality: str
+    site: str
+    provision: str
+    asks: str
+    owed_by: str
+    due_us: int
+    duty: int | None = None
+    case: int | None = None
+    told: list[str] = []
+
+
+class OpenDuty(msgspec.Struct, frozen=True):
+    """A line of the daily list."""
+
+    duty: int
+    site: str
+    provision: str
+    asks: str
+    owed_by: str
+    due_us: int | None  # None: it has no time
+    seen_by: list[str] = []
+
+
+class OpenCase(msgspec.Struct, frozen=True):
+    """A line of the daily list: a case, and its clock that ends first."""
+
+    case: int
+    kind: str
+    site: str
+    state: str
+    since_us: int
+    clock: str = ""
+    due_us: int | None = None
+    seen_by: list[str] = []
+
+
+class OpenMatters(msgspec.Struct, frozen=True, tag="open_matters"):
+    """The daily list of a municipality: what was due, what is due soon, which cases are open, as of an instant.
+
+    The lists hold the first of each kind; the counts hold all.
+    """
+
+    municipality: str
+    at_us: int
+    soon_us: int  # what is due by then stands in `soon`
+    overdue: list[OpenDuty]
+    soon: list[OpenDuty]
+    cases: list[OpenCase]
+    overdue_count: int
+    soon_count: int
+    case_count: int
+    later_count: int  # open and due later, or without a time
 
 
 class HistoricalSummary(msgspec.Struct, frozen=True, tag="historical_summary"):
@@ -234,12 +478,17 @@ class HistoricalSummary(msgspec.Struct, frozen=True, tag="historical_summary"):
 
 Fact = (
     StormDuty
+    | ClauseDuty
     | NearThreshold
     | InactiveSiteStorm
     | GaugeSilent
     | RainMissing
     | SuspectedDischarge
+    | SuspectedCondition
+    | SiteSign
     | NodeFault
+    | Reminder
+    | OpenMatters
     | HistoricalSummary
 )
 

@@ -17,8 +17,8 @@ from headwall.ledger.append import NewReading, append_readings
 from headwall.ledger.ledger import Ledger
 from headwall.ledger.reads import readings_of
 from headwall.registry import Registry
-from headwall.rules.duties import Duty, listed
-from headwall.rules.facts import HistoricalSummary
+from headwall.rules.duties import Duty, of_storms
+from headwall.rules.facts import HistoricalSummary, StormDuty
 from headwall.rules.tell import tell, to_be_told
 from headwall.units import parse_depth
 
@@ -135,15 +135,15 @@ def newest_duty(ledger: Ledger) -> int:
         return int(conn.execute(sa.select(sa.func.max(schema.duties.c.id))).scalar() or 0)
 
 
-def duties_learned(ledger: Ledger, datastream: str, after: int) -> list[Duty]:
+def duties_learned(ledger: Ledger, datastream: str, after: int) -> list[Duty[StormDuty]]:
     """Historical duties of a gauge with numbers above `after`, by due time."""
     with ledger.read() as conn:
-        found = listed(conn)
+        found = of_storms(conn)
     return [duty for duty in found if duty.id > after and duty.historical and duty.body.datastream == datastream]
 
 
 def tell_summary(
-    ledger: Ledger, registry: Registry, datastream: str, source: str, learned: Sequence[Duty], now_us: int
+    ledger: Ledger, registry: Registry, datastream: str, source: str, learned: Sequence[Duty[StormDuty]], now_us: int
 ) -> None:
     """One line in the digest for each municipality with duties learned from a file."""
     with ledger.begin() as conn:

@@ -453,7 +453,7 @@ class _SiteJudgement:
             gone = msgspec.structs.replace(body, trigger_gone="site" if at_site else "rain")
             self._change(by_number[number], gone)
 
-    def _span(self, duty: duties.Duty) -> KnownSpan:
+    def _span(self, duty: duties.Duty[StormDuty]) -> KnownSpan:
         body = duty.body
         counted = body.storm.start_us
         if body.fired_by == "rolling24h":
@@ -472,7 +472,7 @@ class _SiteJudgement:
         if not historical:
             tell_duty(self._conn, fact, self._told(), now_us)
 
-    def _change(self, duty: duties.Duty, fact: StormDuty) -> None:
+    def _change(self, duty: duties.Duty[StormDuty], fact: StormDuty) -> None:
         """Store what is now known, if it differs; tell it if what is asked differs."""
         before = duty.body
         fact = msgspec.structs.replace(fact, duty=before.duty, version=before.version, learned_us=before.learned_us)

@@ -12,7 +12,7 @@ import structlog
 from headwall.ledger import schema
 from headwall.registry import Registry
 from headwall.registry.model import Person, Site
-from headwall.rules.facts import Fact, StormDuty, to_body
+from headwall.rules.facts import DutyFact, Fact, from_body, to_body
 
 log = structlog.get_logger("rules")
 _O = schema.outbox.c
@@ -36,9 +36,17 @@ def to_be_told(conn: sa.Connection, registry: Registry, datastream: str, municip
     officers = registry.officers(municipality, at_us)
     if officers:
         return officers
-    log.error("no officer in office", municipality=municipality, remedy="add a person with role smo to the registry")
-    others = [*registry.operators(municipality, at_us), *([installer] if installer else [])]
+    others = [*officers_or_operators(registry, municipality, at_us), *([installer] if installer else [])]
     return list({person.id: person for person in others}.values())
+
+
+def officers_or_operators(registry: Registry, municipality: str, at_us: int) -> list[Person]:
+    """The officers in office; where a municipality has none its operators, rather than nobody."""
+    officers = registry.officers(municipality, at_us)
+    if officers:
+        return officers
+    log.error("no officer in office", municipality=municipality, remedy="add a person with role smo to the registry")
+    return registry.operators(municipality, at_us)
 
 
 def active_by_municipality(registry: Registry, sites: Iterable[Site], at_us: int) -> dict[str, list[str]]:
@@ -69,7 +77,13 @@ def withdraw(conn: sa.Connection, key: str) -> None:
 
 
 def tell_duty(
-    conn: sa.Connection, duty: StormDuty, people: Sequence[Person], now_us: int, *, because: str = ""
+    conn: sa.Connection,
+    duty: DutyFact,
+    people: Sequence[Person],
+    now_us: int,
+    *,
+    because: str = "",
+    how: Literal["now", "digest"] = "now",
 ) -> None:
     """Tell a duty, or correct what was told of it, `because` of what a person entered.
 
@@ -84,18 +98,20 @@ def tell_duty(
         told = next((row.body for row in reversed(rows) if row.mail is not None), None)
         fact = _first_told(duty) if told is None else _correction(duty, told, because)
         if fact is not None:
-            _insert(conn, f"duty/{duty.duty}/{duty.version}", fact, person.id, "now", now_us)
+            _insert(conn, f"duty/{duty.duty}/{duty.version}", fact, person.id, how, now_us)
 
 
-def refresh(conn: sa.Connection, duty: StormDuty) -> None:
+def refresh(conn: sa.Connection, duty: DutyFact) -> None:
     """Let what no mail carries yet say what is known now: the rest of a backlog, a gap that has filled."""
     query = sa.select(_O.id, _O.body).where(_O.mail.is_(None), _O.fact.startswith(f"duty/{duty.duty}/"))
     for row in conn.execute(query).all():
-        said = msgspec.convert(row.body, StormDuty)
-        previous = {"previous_due_us": said.previous_due_us, "previous_depth_in": said.previous_depth_in}
-        previous["because"] = said.because
-        body = to_body(msgspec.structs.replace(duty, **previous))
+        body = to_body(msgspec.structs.replace(duty, **_as_told(row.body).correcting))
         conn.execute(schema.outbox.update().where(_O.id == row.id).values(body=body))
+
+
+def withdraw_duty(conn: sa.Connection, duty: int) -> None:
+    """Take back what no mail carries yet of a duty that is answered."""
+    conn.execute(schema.outbox.delete().where(_O.fact.startswith(f"duty/{duty}/"), _O.mail.is_(None)))
 
 
 def _rows_about(conn: sa.Connection, duty: int, person: str) -> Sequence[Any]:
@@ -103,16 +119,21 @@ def _rows_about(conn: sa.Connection, duty: int, person: str) -> Sequence[Any]:
     return conn.execute(query.order_by(_O.id)).all()
 
 
-def _first_told(duty: StormDuty) -> StormDuty | None:
+def _first_told(duty: DutyFact) -> DutyFact | None:
     return None if duty.trigger_gone else duty  # nobody has heard of it, so there is nothing to take back
 
 
-def _correction(duty: StormDuty, told: dict[str, Any], because: str) -> StormDuty | None:
-    before = msgspec.convert(told, StormDuty)
+def _correction(duty: DutyFact, told: dict[str, Any], because: str) -> DutyFact | None:
+    before = _as_told(told)
     if before.due_us == duty.due_us and before.trigger_gone == duty.trigger_gone:
         return None
-    previous = {"previous_due_us": before.due_us, "previous_depth_in": before.storm.depth_in}
-    return msgspec.structs.replace(duty, **previous, because=because)
+    return msgspec.structs.replace(duty, **before.as_previous, because=because)
+
+
+def _as_told(body: dict[str, Any]) -> DutyFact:
+    fact = from_body(body)
+    assert isinstance(fact, DutyFact)
+    return fact
 
 
 def _insert(conn: sa.Connection, key: str, fact: Fact, person: str, how: str, now_us: int) -> None:

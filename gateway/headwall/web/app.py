@@ -19,14 +19,12 @@ from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
 from headwall.notify import wording
-from headwall.notify.content import Section
+from headwall.notify.duty_section import duty_section
 from headwall.notify.lookup import Lookup
 from headwall.notify.render import line_html
-from headwall.notify.storm_section import StormSection
 from headwall.registry import Registry
-from headwall.registry.model import Person
 from headwall.rules import duties as duty_book
-from headwall.rules.facts import StormDuty
+from headwall.rules.facts import DutyFact
 from headwall.settings import NotifySettings
 from headwall.web.server import WebServer, WebServerError
 from headwall.web.status import Health, build_status, duty_line, to_json
@@ -47,7 +45,6 @@ _HEADERS = {
 Number = Annotated[int, Path(ge=1, lt=2**63)]
 #: requests that are answered at once; the others wait
 _AT_ONCE = 3
-_ANYBODY = Person(id="anybody", name="NAME", email="")
 
 
 def create_app(
@@ -127,7 +124,7 @@ class _Page:
 
     def duty(self, number: Number) -> HTMLResponse:
         found, versions = self._duty(number)
-        section = self._section(found.body)
+        section = duty_section(self._look(), found.body, self._late_us, cid="hyetograph")
         text = _render(
             "duty.html.j2",
             duty=duty_line(found, self._registry, self._clock.now_us()),
@@ -139,7 +136,7 @@ class _Page:
 
     def hyetograph(self, number: Number) -> Response:
         found, _ = self._duty(number)
-        picture = self._section(found.body).picture
+        picture = duty_section(self._look(), found.body, self._late_us, cid="hyetograph").picture
         if picture is None:
             raise HTTPException(404, f"duty {number} has no readings to draw")
         return Response(picture.draw(), media_type="image/png")
@@ -147,11 +144,7 @@ class _Page:
     def _look(self) -> Lookup:
         return Lookup(self._registry, self._profiles, self._ledger, self._clock.now_us())
 
-    def _section(self, duty: StormDuty) -> Section:
-        """What a mail would say of the duty now."""
-        return StormSection(self._look(), [duty], _ANYBODY, "", self._late_us).build("hyetograph")
-
-    def _duty(self, number: int) -> tuple[duty_book.Duty, list[StormDuty]]:
+    def _duty(self, number: int) -> tuple[duty_book.AnyDuty, list[DutyFact]]:
         """A duty and all its versions, newest first."""
         try:
             with self._ledger.read() as conn:

@@ -24,6 +24,7 @@ from headwall.notify import doubt_words
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Node
 from headwall.rules import duties as duty_book
+from headwall.rules.facts import ClauseDuty, StormDuty
 from headwall.rules.layers import gauge_layers
 from headwall.rules.rain import EVERYTHING, neighbour_us, valid_between
 from headwall.rules.rain_doubts import cold, of_storm
@@ -108,9 +109,10 @@ class DutyLine(msgspec.Struct, frozen=True):
     municipality: str
     state: str
     version: int
-    due_us: int
+    asked: str
+    due_us: int | None
     overdue: bool
-    depth_in: str
+    depth_in: str | None  # of the storm that made it due
     learned_us: int
     historical: bool
     trigger_gone: str
@@ -387,7 +389,13 @@ def duty_lines(conn: sa.Connection, registry: Registry, now_us: int) -> list[Dut
     return (still_open + closed[::-1])[:_SHOWN_DUTIES]
 
 
-def duty_line(duty: duty_book.Duty, registry: Registry, now_us: int) -> DutyLine:
+def _is_overdue(duty: duty_book.AnyDuty, now_us: int) -> bool:
+    body, stands = duty.body, duty.state == "open" and not duty.historical
+    advice = isinstance(body, ClauseDuty) and body.advice
+    return stands and not advice and body.due_us is not None and body.due_us < now_us
+
+
+def duty_line(duty: duty_book.AnyDuty, registry: Registry, now_us: int) -> DutyLine:
     site = registry.site(duty.body.site)
     return DutyLine(
         id=duty.id,
@@ -396,9 +404,10 @@ def duty_line(duty: duty_book.Duty, registry: Registry, now_us: int) -> DutyLine
         municipality=duty.body.municipality,
         state=duty.state,
         version=duty.version,
+        asked=duty.body.asked,
         due_us=duty.body.due_us,
-        overdue=duty.state == "open" and not duty.historical and duty.body.due_us < now_us,
-        depth_in=duty.body.storm.depth_in,
+        overdue=_is_overdue(duty, now_us),
+        depth_in=duty.body.storm.depth_in if isinstance(duty.body, StormDuty) else None,
         learned_us=duty.body.learned_us,
         historical=duty.historical,
         trigger_gone=duty.body.trigger_gone,

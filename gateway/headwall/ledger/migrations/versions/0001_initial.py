@@ -26,6 +26,15 @@ def upgrade() -> None:
         sa.UniqueConstraint("node", "stream", name=op.f("uq_acceptances_node_stream")),
     )
     op.create_table(
+        "acknowledgements",
+        sa.Column("id", BIG, nullable=False),
+        sa.Column("matter", sa.String(length=32), nullable=False),
+        sa.Column("by", sa.String(length=128), nullable=False),
+        sa.Column("at_us", BIG, nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_acknowledgements")),
+        sa.UniqueConstraint("matter", "by", name=op.f("uq_acknowledgements_matter_by")),
+    )
+    op.create_table(
         "anchors",
         sa.Column("node", sa.String(length=32), nullable=False),
         sa.Column("boot", sa.String(length=8), nullable=False),
@@ -96,6 +105,7 @@ def upgrade() -> None:
         sa.Column("means", sa.Text(), nullable=False),
         sa.Column("note", sa.Text(), nullable=False),
         sa.Column("outcome", sa.String(length=16), nullable=False),
+        sa.Column("details", sa.JSON(), nullable=False),
         sa.Column("provision", sa.String(length=64), nullable=False),
         sa.Column("times", sa.JSON(), nullable=False),
         sa.Column("clocks", sa.JSON(), nullable=False),
@@ -171,9 +181,11 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(length=32), nullable=False),
         sa.Column("site", sa.String(length=64), nullable=False),
         sa.Column("provision", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=32), nullable=True),
+        sa.Column("occurrence", sa.String(length=96), nullable=True),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("due_us", BIG, nullable=False),
+        sa.Column("due_us", BIG, nullable=True),
         sa.Column("from_us", BIG, nullable=False),
         sa.Column("until_us", BIG, nullable=False),
         sa.Column("merged_into", BIG, nullable=True),
@@ -183,6 +195,9 @@ def upgrade() -> None:
         sa.Column("closed_us", BIG, nullable=True),
         sa.Column("at_us", BIG, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_duties")),
+        sa.UniqueConstraint(
+            "site", "provision", "name", "occurrence", name=op.f("uq_duties_site_provision_name_occurrence")
+        ),
     )
     op.create_index("ix_duties_site_provision_until_us", "duties", ["site", "provision", "until_us"], unique=False)
     op.create_table(

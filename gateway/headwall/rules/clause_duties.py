@@ -1,0 +1,261 @@
+"""Duties that clauses make due at sites: what planners expect, kept in the ledger as duties that are opened, changed,
+answered by records, and asked no longer.
+
+A site is looked at when a person has entered something that concerns it, when its sensors have spoken (for planners
+that look at readings), and when an instant has come that a planner named; at the start each site once. A duty is one
+for each (site, provision, name, occurrence). One that is open is told however old it is: nobody has answered it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import sqlalchemy as sa
+import structlog
+
+from headwall.law import clocks, localtime
+from headwall.law.profile import Profile
+from headwall.law.provision import Provision
+from headwall.ledger import schema
+from headwall.registry import Registry
+from headwall.registry.model import Site
+from headwall.rules import duties
+from headwall.rules.base import Step
+from headwall.rules.clauses import FROM_READINGS, PLANNERS, Expected, Look
+from headwall.rules.duties import Duty
+from headwall.rules.facts import Answer, ClauseDuty
+from headwall.rules.layers import Stretch
+from headwall.rules.tell import officers_or_operators, refresh, tell_duty, withdraw_duty
+
+log = structlog.get_logger("rules")
+#: what is due so soon is told at once, the rest in the digest
+_SOON_US: Final = 48 * localtime.HOUR_US
+_RETRY_US: Final = 60_000_000
+_NOT_ASKED: Final = "what made it due stands no longer on record"
+
+
+class ClauseDutyRule:
+    """Keeps the duties of clauses, see the head of this module.
+
+    Args:
+        profiles: by the name that the registry's municipalities give.
+        historical_after_us: what is learned so long after it was due is not mailed.
+    """
+
+    name = "clause_duties"
+
+    def __init__(self, registry: Registry, profiles: Mapping[str, Profile], historical_after_us: int) -> None:
+        self._registry = registry
+        self._profiles = profiles
+        self._historical_after_us = historical_after_us
+        self._seen: dict[str, int] | None = None
+        self._wake: list[tuple[int, str]] = []
+        self._wakes: dict[str, int] = {}
+        self._by_stream: dict[str, set[str]] = defaultdict(set)
+        self._by_municipality: dict[str, list[str]] = defaultdict(list)
+        for site in registry.sites:
+            self._by_municipality[site.municipality].append(site.id)
+            for datastream in {*(s.datastream for s in site.sensors), *(g.datastream for g in site.gauges)}:
+                self._by_stream[datastream].add(site.id)
+
+    def next_us(self) -> int | None:
+        return self._wake[0][0] if self._wake else None
+
+    def forget(self) -> None:
+        self._seen = None
+        self._wake.clear()
+        self._wakes.clear()
+
+    def judge(self, step: Step) -> None:
+        whole = self._entered(step.conn) | self._woken(step.now_us)
+        spoken = {site for datastream in step.measured for site in self._by_stream.get(datastream, ())}
+        for site in sorted(whole):
+            self._guarded(step, self._registry.require_site(site), None)
+        for site in sorted(spoken - whole) if FROM_READINGS else ():
+            self._guarded(step, self._registry.require_site(site), FROM_READINGS)
+
+    # --- which sites ---
+
+    def _entered(self, conn: sa.Connection) -> set[str]:
+        """Sites that something new in the ledger concerns; all of them at the start."""
+        first, found = self._seen is None, set()
+        seen, self._seen = self._seen or {}, {}
+        for each in _FOLLOWED:
+            newest = conn.execute(sa.select(sa.func.max(each.number))).scalar() or 0
+            before = seen.get(each.number.table.name, 0)
+            if newest > before and not first:
+                for row in conn.execute(each.rows.where(each.number > before)):
+                    found |= set(self._sites_of(row._mapping))
+            self._seen[each.number.table.name] = newest
+        return {site.id for site in self._registry.sites} if first else found
+
+    def _sites_of(self, given: Any) -> Iterable[str]:
+        """Sites that a new row is about, by whatever it names: a site, a datastream, a municipality."""
+        if "body" in given:  # a row of the log book
+            return self._sites_of(given["body"])
+        if "stream" in given:
+            return self._by_stream.get(f"{given['node']}/{given['stream']}", ())
+        name = given.get("subject") or given.get("site")
+        if name is None:
+            return self._by_municipality.get(given.get("municipality", ""), ())
+        return [name] if self._registry.site(name) else self._by_stream.get(name, ())
+
+    def _woken(self, now_us: int) -> set[str]:
+        found = set()
+        while self._wake and self._wake[0][0] <= now_us:
+            at_us, site = heapq.heappop(self._wake)
+            if self._wakes.get(site) == at_us:
+                found.add(site)
+        return found
+
+    def _rest(self, site: str, again_us: int | None) -> None:
+        self._wakes.pop(site, None)
+        if again_us is not None:
+            self._wakes[site] = again_us
+            heapq.heappush(self._wake, (again_us, site))
+
+    # --- one site ---
+
+    def _guarded(self, step: Step, site: Site, kinds: frozenset[str] | None) -> None:
+        """A site that has failed is looked at again after the engine's pause."""
+        subject = f"{site.id}, duties of its code"
+        with step.guarded(subject, Stretch("", step.now_us, step.now_us)):
+            self._judge_site(step, site, kinds)
+        if subject in step.failures:
+            self._rest(site.id, step.now_us + _RETRY_US)
+
+    def _judge_site(self, step: Step, site: Site, kinds: frozenset[str] | None) -> None:
+        profile = self._profiles[self._registry.municipality(site.municipality).profile]
+        look = Look(step.conn, self._registry, profile, site, step.now_us)
+        held = {_key(duty.body): duty for duty in duties.of_clauses(step.conn, site.id)}
+        judged = [each for each in profile.provisions if kinds is None or each.kind in kinds]
+        for provision in judged:
+            for expected in self._expected(look, provision):
+                fact = self._fact(look, expected)
+                self._keep(step, held.pop(_key(fact), None), fact)
+        ours = {each.id for each in judged} if kinds else None
+        for duty in held.values():
+            if ours is None or duty.body.provision in ours:
+                self._keep(step, duty, msgspec.structs.replace(duty.body, done=None, trigger_gone=_NOT_ASKED))
+        wakes_us = self._wakes.get(site.id)
+        if kinds is None or (look.again_us is not None and (wakes_us is None or look.again_us < wakes_us)):
+            self._rest(site.id, look.again_us)
+
+    def _expected(self, look: Look, provision: Provision) -> Iterable[Expected]:
+        planner = PLANNERS.get(provision.kind)
+        if planner is None:
+            return ()
+        for day in (provision.valid_from, provision.valid_to):
+            look.wake(None if day is None else localtime.midnight_us(day, look.where))
+        today = look.day(look.now_us)
+        begun = provision.valid_from is None or provision.valid_from <= today
+        return planner(look, provision) if begun else ()
+
+    def _fact(self, look: Look, expected: Expected) -> ClauseDuty:
+        provision, due = expected.provision, clocks.Due(None, None, None)
+        if expected.name:
+            deadline = provision.deadline(expected.name)
+            due = clocks.due(deadline, expected.starts, look.where, look.profile.office_closes)
+        done = expected.done
+        return ClauseDuty(
+            duty=0,
+            version=0,
+            municipality=look.site.municipality,
+            site=look.site.id,
+            provision=provision.id,
+            name=expected.name,
+            occurrence=expected.occurrence,
+            starts={str(name): instant for name, instant in expected.starts.items()},
+            asks=expected.asks,
+            owed_by=expected.owed_by or provision.owed_by,
+            strict_us=due.strict_us,
+            lenient_us=due.lenient_us,
+            due_us=due.taken_us,
+            learned_us=look.now_us,
+            evidence=dict(expected.evidence),
+            answer=expected.answer,
+            advice=expected.advice,
+            done=None if done is None else Answer(done.at_us, done.by, done.reference),
+            trigger_gone=expected.gone,
+        )
+
+    # --- one duty ---
+
+    def _keep(self, step: Step, duty: Duty[ClauseDuty] | None, fact: ClauseDuty) -> None:
+        if duty is None:
+            if not fact.trigger_gone:
+                self._open(step, fact)
+            return
+        before = duty.body
+        kept: dict[str, Any] = {"duty": before.duty, "version": before.version, "learned_us": before.learned_us}
+        if duties.by_its_number(duty):
+            kept["done"] = None
+        fact = msgspec.structs.replace(fact, **kept)
+        if fact == before or (before.trigger_gone and fact.trigger_gone):
+            return
+        after = duties.add_version(step.conn, before, fact, step.now_us)
+        duties.follow_record(step.conn, duty, after, step.now_us)
+        if not duty.historical and not duties.by_its_number(duty):
+            self._tell(step, after, changed=duties.asks_otherwise(before, after))
+
+    def _open(self, step: Step, fact: ClauseDuty) -> None:
+        historical = fact.done is not None and self._is_old(step, fact)
+        fact = duties.open_duty(step.conn, fact, step.now_us, historical=historical)
+        log.info("duty opened", duty=fact.duty, site=fact.site, provision=fact.provision, historical=historical)
+        if fact.done is not None:
+            opened = Duty(fact.duty, "open", fact.version, historical, None, None, None, None, fact)
+            duties.follow_record(step.conn, opened, fact, step.now_us)
+        else:
+            self._tell(step, fact, changed=True)
+
+    def _is_old(self, step: Step, fact: ClauseDuty) -> bool:
+        return step.now_us - (fact.span[1] if fact.due_us is None else fact.due_us) > self._historical_after_us
+
+    def _tell(self, step: Step, fact: ClauseDuty, *, changed: bool) -> None:
+        """What is answered needs no mail any more."""
+        if fact.done is not None:
+            withdraw_duty(step.conn, fact.duty)
+        elif changed:
+            soon = fact.due_us is not None and fact.due_us - step.now_us < _SOON_US
+            soon = soon and not fact.advice and not self._is_old(step, fact)
+            people = officers_or_operators(self._registry, fact.municipality, step.now_us)
+            tell_duty(step.conn, fact, people, step.now_us, how="now" if soon else "digest")
+        else:
+            refresh(step.conn, fact)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """Rows that concern sites, by their number and what names the site."""
+
+    number: sa.Column[int]
+    rows: sa.Select[Any]
+
+
+def _followed(table: sa.Table, *names: str) -> _Followed:
+    return _Followed(table.c.id, sa.select(*(table.c[name] for name in names)))
+
+
+_R = schema.records.c
+_FOLLOWED: Final = (
+    _followed(schema.entries, "subject"),
+    _followed(schema.approvals, "municipality", "site"),
+    _followed(schema.calibrations, "node", "stream"),
+    _Followed(
+        schema.case_steps.c.id,
+        sa.select(schema.cases.c.site).join_from(
+            schema.case_steps, schema.cases, schema.cases.c.id == schema.case_steps.c.case
+        ),
+    ),
+    # what a person has decided and has no table of its own
+    _Followed(_R.n, sa.select(_R.body).where(_R.kind.in_(("duty_not_needed", "duty_received")))),
+)
+
+
+def _key(fact: ClauseDuty) -> tuple[str, str, str]:
+    return fact.provision, fact.name, fact.occurrence
