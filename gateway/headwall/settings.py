@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -62,16 +62,38 @@ class SmtpSettings(_Section):
     give_up_after_h: float = Field(default=48, gt=0)
 
 
+_TIME = r"([01]\d|2[0-3]):[0-5]\d"
+_SPAN = f"^({_TIME}-{_TIME})?$"
+_Hours = Annotated[float, Field(gt=0)]
+
+
 class NotifySettings(_Section):
-    digest_at: str = Field(default="07:00", pattern=r"^([01]\d|2[0-3]):[0-5]\d$")  # local time of the municipality
+    digest_at: str = Field(default="07:00", pattern=f"^{_TIME}$")  # local time of the municipality
     group_s: float = Field(default=900, ge=0)  # after a mail, further facts to the same person wait for each other
     late_after_min: float = Field(default=60, gt=0)  # a duty learned later than this after its crossing says so
     late_settle_s: float = Field(default=10, ge=0)  # such a duty waits so long for the rest of the board's backlog
     public_url: str = "http://127.0.0.1:8080"
+    remind_h: tuple[_Hours, ...] = (48, 4)  # so long before something is due, its officer is reminded
+    escalate_h: float = Field(default=24, gt=0)  # so long after it was due the next person is told, and again the next
+    due_soon_h: float = Field(default=72, gt=0)  # the digest lists what is due within
+    quiet: str = Field(default="21:00-06:00", pattern=_SPAN)  # local time; what can wait waits; "" for none
+    quiet_in: dict[str, Annotated[str, Field(pattern=_SPAN)]] = {}  # by municipality, where it differs
+    urgent_h: float = Field(default=48, ge=0)  # what is due within does not wait for the end of the quiet hours
+    storm_mails: int = Field(default=3, gt=0)  # so many mails at once to a person about one storm; the rest in one more
+    storm_apart_h: float = Field(default=6, gt=0)  # that mail goes when it has been dry for so long,
+    storm_due_h: float = Field(default=12, gt=0)  # or so long before the first of it is due
+    flap_h: float = Field(default=6, ge=0)  # what clears and comes again within goes into the digest
+    link_days: float = Field(default=60, gt=0)  # how long the link of a mail holds
+    link_key: Path = Path("link.key")  # signs links; made on first use, beside a SQLite ledger if not set
 
     @property
     def late_after_us(self) -> int:
         return round(self.late_after_min * 60e6)
+
+    def quiet_of(self, municipality: str) -> tuple[str, str] | None:
+        """From when to when it is quiet there, as local "HH:MM"; None where it never is."""
+        begins, _, ends = self.quiet_in.get(municipality, self.quiet).partition("-")
+        return (begins, ends) if begins != ends else None
 
 
 class WebSettings(_Section):
@@ -129,6 +151,7 @@ _PATHS = {
     ("registry",),
     ("store",),
     ("ledger", "attachments"),
+    ("notify", "link_key"),
     ("mqtt", "ca_file"),
     ("smtp", "ca_file"),
     *_SECRET_FILES,
@@ -228,6 +251,9 @@ def _place_ledger(raw: dict[str, Any], folder: Path) -> None:
         file = folder / url.removeprefix(_SQLITE)
         ledger["url"] = _SQLITE + str(file)
         ledger.setdefault("attachments", str(file.parent / "attachments"))
+        notify = raw.setdefault("notify", {})
+        if isinstance(notify, dict):
+            notify.setdefault("link_key", str(file.parent / "link.key"))
     elif isinstance(ledger, dict):
         ledger.setdefault("attachments", "attachments")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import time
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from headwall.law.localtime import HOUR_US, short
-from headwall.notify.compose import digest_instant
+from headwall.law.localtime import HOUR_US, last_time_us, next_time_us, short
 from headwall.notify.grouping import plan, settled
 from headwall.notify.outbox import Waiting
 from hypothesis import given
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.mail_facts import ZONE, at
 
 GROUP_US = 900_000_000
+SEVEN = time(7)
 DAY_US = 24 * HOUR_US
 
 
@@ -88,7 +89,7 @@ def test_urgent_and_digest_of_one_person_are_two_mails() -> None:
     ],
 )
 def test_digest_is_the_next_set_time(written: str, digest: str | None) -> None:
-    found = digest_instant(at(written), "07:00", ZONE)
+    found = next_time_us(at(written), SEVEN, ZONE)
     if digest is None:
         assert short(found, ZONE) == "Jan 1 07:00 EST"
     else:
@@ -97,17 +98,18 @@ def test_digest_is_the_next_set_time(written: str, digest: str | None) -> None:
 
 def test_digest_keeps_its_local_time_over_a_clock_change() -> None:
     before, after = at("03-07 07:00"), at("03-08 07:00")
-    assert digest_instant(before, "07:00", ZONE) == after
+    assert next_time_us(before, SEVEN, ZONE) == after
     assert after - before == 23 * HOUR_US
 
 
 @given(start=st.integers(at("01-01 00:00"), at("12-31 00:00")), hour=st.integers(0, 23), minute=st.integers(0, 59))
 def test_there_is_one_digest_a_day_all_year(start: int, hour: int, minute: int) -> None:
     zone = ZoneInfo("America/New_York")
-    first = digest_instant(start, f"{hour:02}:{minute:02}", zone)
-    second = digest_instant(first, f"{hour:02}:{minute:02}", zone)
+    first = next_time_us(start, time(hour, minute), zone)
+    second = next_time_us(first, time(hour, minute), zone)
     assert start < first <= start + 25 * HOUR_US
     assert 22 * HOUR_US <= second - first <= 26 * HOUR_US
+    assert last_time_us(second - 1, time(hour, minute), zone) == last_time_us(first, time(hour, minute), zone) == first
 
 
 def duty(number: int, crossing_us: int, learned_us: int, person: str = "ruth") -> Waiting:

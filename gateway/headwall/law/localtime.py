@@ -97,6 +97,22 @@ def time_of_day_us(day: date, at: time, where: tzinfo) -> int:
     return to_us(datetime.combine(day, at, tzinfo=where))
 
 
+def next_time_us(after_us: int, at: time, where: tzinfo) -> int:
+    """The first instant after another at which local clocks show a time."""
+    day = day_of(after_us, where)
+    while (found := time_of_day_us(day, at, where)) <= after_us:
+        day += timedelta(days=1)
+    return found
+
+
+def last_time_us(until_us: int, at: time, where: tzinfo) -> int:
+    """The last instant up to another at which local clocks showed a time."""
+    day = day_of(until_us, where)
+    while (found := time_of_day_us(day, at, where)) > until_us:
+        day -= timedelta(days=1)
+    return found
+
+
 def day_bounds(instant_us: int, where: tzinfo) -> tuple[int, int]:
     """First instant of the local day of an instant, and of the day after: 23, 24 or 25 hours apart."""
     day = day_of(instant_us, where)

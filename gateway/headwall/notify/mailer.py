@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
+import sqlalchemy as sa
 import structlog
 
 from headwall.clock import Clock
+from headwall.law.localtime import HOUR_US
 from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger
-from headwall.notify import outbox
+from headwall.notify import outbox, pace
 from headwall.notify.compose import Composer
 from headwall.notify.grouping import Batch, plan, settled
 from headwall.notify.smtp import Outcome, SmtpSender, SmtpUnavailableError
@@ -129,14 +131,31 @@ class Mailer:
         now_us = self._clock.now_us()
         with self._ledger.read() as conn:
             waiting = outbox.waiting(conn)
-            last_urgent = outbox.last_urgent_us(conn, {row.person for row in waiting}) if waiting else {}
-        settle_us = round(self._notify.late_settle_s * 1e6)
-        rows, settled_us = settled(waiting, now_us, self._notify.late_after_us, settle_us)
+            people = {row.person for row in waiting}
+            last_urgent = outbox.last_urgent_us(conn, people) if waiting else {}
+            rows, held_us = self._paced(conn, waiting, now_us) if waiting else ([], None)
         found = plan(rows, last_urgent, now_us, round(self._notify.group_s * 1e6), self._composer.digest_after)
         self._fault = None
         results = [self._compose(batch, now_us) for batch in found.batches]
         soon_us = None if all(results) else now_us + _AFTER_FAULT_US
-        return min((instant for instant in (soon_us, settled_us, found.next_us) if instant is not None), default=None)
+        return min((instant for instant in (soon_us, held_us, found.next_us) if instant is not None), default=None)
+
+    def _paced(self, conn: sa.Connection, waiting: list[outbox.Waiting], now_us: int) -> pace.Held:
+        """The rows that may go now: what flaps goes into the digest, what can wait has waited."""
+        notify = self._notify
+        flap_us, apart_us = _us(notify.flap_h), _us(notify.storm_apart_h)
+        oldest_us = min(row.at_us for row in waiting)
+        told = pace.by_matter(outbox.written_us(conn, pace.FLAPS, oldest_us - flap_us))
+        rows = pace.calmed(waiting, told, flap_us)
+        rows, settled_us = settled(rows, now_us, notify.late_after_us, round(notify.late_settle_s * 1e6))
+        rows, morning_us = pace.hold_at_night(rows, now_us, _us(notify.urgent_h), self._composer.quiet_until(now_us))
+        storms = outbox.storm_mails_us(conn, {row.person for row in rows}, pace.first_rain_us(rows, now_us) - apart_us)
+        before_due_us = _us(notify.storm_due_h)
+        rows, storm_us = pace.hold_for_storm(
+            rows, storms, now_us, most=notify.storm_mails, apart_us=apart_us, before_due_us=before_due_us
+        )
+        held = [instant for instant in (settled_us, morning_us, storm_us) if instant is not None]
+        return rows, min(held, default=None)
 
     def _compose(self, batch: Batch, now_us: int) -> bool:
         """Compose and queue one mail. One that cannot be composed is said and must not hold up the others."""
@@ -219,3 +238,7 @@ class Mailer:
 def retry_after_us(tries: int) -> int:
     """How long to wait after so many tries: 30 s, doubling, at most an hour."""
     return min(_FIRST_RETRY_US << min(tries - 1, 20), outbox.LONGEST_RETRY_US)
+
+
+def _us(hours: float) -> int:
+    return round(hours * HOUR_US)

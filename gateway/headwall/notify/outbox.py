@@ -11,6 +11,7 @@ comes, the earlier try may have succeeded: it is sent once more under the same M
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,11 @@ class Waiting:
     how: str  # now | digest
     body: dict[str, Any]
     at_us: int
+
+    @property
+    def kind(self) -> str:
+        """The tag of the fact; "" for a row that is none, which fails when it is composed."""
+        return str(self.body.get("type", ""))
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,28 @@ def last_urgent_us(conn: sa.Connection, people: Iterable[str]) -> dict[str, int]
     return {row.person: row.at_us for row in conn.execute(query)}
 
 
+def storm_mails_us(conn: sa.Connection, people: Iterable[str], since_us: int) -> dict[str, list[int]]:
+    """When mails about storms were made for each person outside the digest, since an instant."""
+    query = (
+        sa.select(_OUTBOX.c.person, _MAILS.c.at_us)
+        .join(_MAILS, _MAILS.c.id == _OUTBOX.c.mail)
+        .where(_OUTBOX.c.person.in_(list(people)), _OUTBOX.c.how == "now", _OUTBOX.c.kind == "storm_duty")
+        .where(_MAILS.c.at_us >= since_us)
+        .distinct()
+    )
+    found: dict[str, list[int]] = defaultdict(list)
+    for row in conn.execute(query):
+        found[row.person].append(row.at_us)
+    return found
+
+
+def written_us(conn: sa.Connection, kinds: Iterable[str], since_us: int) -> list[tuple[str, str, int]]:
+    """Person, key and instant of every row of some kinds since an instant."""
+    c = _OUTBOX.c
+    query = sa.select(c.person, c.fact, c.at_us).where(c.kind.in_(list(kinds)), c.at_us >= since_us)
+    return [(row.person, row.fact, row.at_us) for row in conn.execute(query)]
+
+
 def queue(ledger: Ledger, mail: NewMail, rows: Sequence[Waiting], now_us: int) -> bool:
     """Store a mail and link its rows, in one transaction. False if a row was taken back or replaced: compose anew.
 
@@ -105,7 +133,9 @@ def queue(ledger: Ledger, mail: NewMail, rows: Sequence[Waiting], now_us: int) -
         )
         (mail_id,) = inserted.inserted_primary_key or (None,)
         for row in rows:
-            conn.execute(_OUTBOX.update().where(_OUTBOX.c.id == row.id).values(mail=mail_id, body=row.body))
+            conn.execute(
+                _OUTBOX.update().where(_OUTBOX.c.id == row.id).values(mail=mail_id, how=row.how, body=row.body)
+            )
     return True
 
 

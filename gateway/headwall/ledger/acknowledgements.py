@@ -1,0 +1,68 @@
+"""Who has seen that something is due or waits. It ends that others are told; it closes and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from headwall.errors import InputError, UnknownThingError
+from headwall.ledger import log_book, schema
+
+_A = schema.acknowledgements.c
+_TABLES = {"duty": schema.duties, "case": schema.cases}
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """A named person's word that it was seen."""
+
+    matter: str
+    by: str
+    at_us: int
+
+
+def matter(kind: str, number: int) -> str:
+    """How a duty or a case is named here, e.g. "duty/12"."""
+    return f"{kind}/{number}"
+
+
+def parse(text: str) -> tuple[str, int]:
+    """Kind and number of "duty/12" or "case/3"; InputError for anything else."""
+    kind, _, number = text.partition("/")
+    if kind not in _TABLES or not (number.isascii() and number.isdigit()) or len(number) > 15:
+        raise InputError(f"{text!r} is neither a duty nor a case; write duty/12 or case/3")
+    return kind, int(number)
+
+
+def add(conn: sa.Connection, text: str, *, by: str, now_us: int) -> bool:
+    """Note that a person has seen a duty or a case, in the log book too; False if that person had said so before.
+
+    Raises:
+        InputError: nobody is named, or the text names neither a duty nor a case.
+        UnknownThingError: there is no such duty or case.
+    """
+    kind, number = parse(text)
+    by = " ".join(by.split())
+    if by.lower() in ("", log_book.HEADWALL):
+        raise InputError("acknowledging needs the name of the person who does it")
+    if len(by) > 128:
+        raise InputError("the name is longer than 128 characters")
+    table = _TABLES[kind]
+    if conn.execute(sa.select(table.c.id).where(table.c.id == number).with_for_update()).first() is None:
+        raise UnknownThingError(f"there is no {kind} {number}; `headwall {kind} list` shows them")
+    if conn.execute(sa.select(_A.id).where(_A.matter == text, _A.by == by)).first() is not None:
+        return False
+    conn.execute(schema.acknowledgements.insert().values(matter=text, by=by, at_us=now_us))
+    log_book.append(conn, f"{kind}_acknowledged", by, {kind: number}, now_us)
+    return True
+
+
+def of(conn: sa.Connection, matters: Collection[str]) -> dict[str, list[Acknowledgement]]:
+    """Who has acknowledged each of some matters, in order; those that nobody has are left out."""
+    query = sa.select(_A.matter, _A.by, _A.at_us).where(_A.matter.in_(list(matters))).order_by(_A.id)
+    found: dict[str, list[Acknowledgement]] = {}
+    for row in conn.execute(query):
+        found.setdefault(row.matter, []).append(Acknowledgement(row.matter, row.by, row.at_us))
+    return found
