@@ -311,6 +311,16 @@ def _sewer_said(body: Any) -> str:
     return f"{body.method}, {body.leaked_gal} gal leaked, {body.allowed_gal} gal allowed, {verdict}"
 
 
+def _offence_said(body: Any) -> str:
+    convicted = "convicted" if body.convicted_us is not None else "nobody was convicted"
+    return f"offence of {body.violator} against {body.provision}, {convicted}, {body.reference}"
+
+
+def _remedy_said(body: Any) -> str:
+    recommended = f"recommended by {body.recommended_by}, " if body.recommended_by else ""
+    return f"{body.remedy}, by {body.violator}, case {body.case}; {recommended}agreed by {body.agreed_by}"
+
+
 _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SnowWater: _snow_said,
     entries.PumpOut: _pump_said,
@@ -318,6 +328,8 @@ _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SedimentSurvey: _sediment_said,
     entries.FieldSample: _sample_said,
     entries.SewerTest: _sewer_said,
+    entries.Offence: _offence_said,
+    entries.AlternativeRemedy: _remedy_said,
     entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
 }
 

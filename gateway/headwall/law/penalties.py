@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import tzinfo
 from typing import Final, Literal
 
 from headwall.law import localtime
@@ -67,31 +67,38 @@ class Exposure:
 def exposure(
     clause: Penalty,
     priors: Sequence[Prior],
-    span: tuple[int, int],
+    committed_us: int,
+    seen_until_us: int,
+    may_until_us: int,
     where: tzinfo,
     *,
     daily_fine: DailyFine,
     rounding: Rounding,
     repeat_needs: RepeatNeeds,
 ) -> Exposure:
-    """The range for a violation that went on over a span.
+    """The range for a violation.
 
     Args:
         priors: offences of the same person that the tier may look at, by article or by provision.
+        seen_until_us: until when it is known to have gone on.
+        may_until_us: until when it may have.
     """
-    counted = tuple(each for each in priors if _counts(clause, each, span[0], where, repeat_needs))
+    counted = tuple(each for each in priors if _counts(clause, each, committed_us, where, repeat_needs))
     tier = clause.tiers[min(len(counted), len(clause.tiers) - 1)]
-    least, most = units(span[1] - span[0], clause.continues_by, rounding)
+    least, most = units(seen_until_us - committed_us, may_until_us - committed_us, clause.continues_by, rounding)
     one_amount = tier.fine_min == tier.fine_max
     fine_min = 0 if one_amount and daily_fine == "maximum" else tier.fine_min
     return Exposure(tier, counted, least, most, fine_min, tier.fine_max)
 
 
-def units(lasted_us: int, by: Literal["day", "week"], rounding: Rounding) -> tuple[int, int]:
+def units(seen_us: int, may_us: int, by: Literal["day", "week"], rounding: Rounding) -> tuple[int, int]:
     """How many offences it makes that a violation went on: the first, and each whole or each started unit more."""
-    whole, rest = divmod(max(lasted_us, 0), _UNIT_US[by])
-    least, most = 1 + whole, 1 + whole + bool(rest)
-    return {"range": (least, most), "whole": (least, least), "started": (most, most)}[rounding]
+
+    def counted(lasted_us: int, started: bool) -> int:
+        whole, rest = divmod(max(lasted_us, 0), _UNIT_US[by])
+        return 1 + whole + (started and rest > 0)
+
+    return counted(seen_us, rounding == "started"), counted(max(seen_us, may_us), rounding != "whole")
 
 
 def _counts(clause: Penalty, prior: Prior, committed_us: int, where: tzinfo, needs: RepeatNeeds) -> bool:
@@ -100,10 +107,5 @@ def _counts(clause: Penalty, prior: Prior, committed_us: int, where: tzinfo, nee
         return False
     if clause.window_years is None or prior.committed_us >= committed_us:
         return False
-    return _ends(localtime.day_of(prior.committed_us, where), clause.window_years) >= localtime.day_of(
-        committed_us, where
-    )
-
-
-def _ends(day: date, years: int) -> date:
-    return localtime.after_months(day, 12 * years)
+    ends = localtime.after_months(localtime.day_of(prior.committed_us, where), 12 * clause.window_years)
+    return localtime.day_of(committed_us, where) <= ends

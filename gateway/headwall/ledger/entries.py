@@ -140,13 +140,55 @@ class SewerTest(Body, frozen=True, kw_only=True, tag="sewer_test"):
     certified_by: _Line
 
 
+class Offence(Body, frozen=True, kw_only=True, tag="offence"):
+    """An offence in the register of a municipality: subject the municipality, done when it was committed.
+
+    Attributes:
+        provision: id of the clause that was broken.
+        convicted_us: None: nobody was convicted of it.
+    """
+
+    violator: _Line
+    provision: _Line
+    reference: _Line
+    convicted_us: int | None = None
+
+
+class AlternativeRemedy(Body, frozen=True, kw_only=True, tag="alternative_remedy"):
+    """A remedy in the stead of a penalty: subject a site. Persons have recommended it and agreed to it.
+
+    Attributes:
+        provision: id of the clause that allows it.
+        recommended_by: empty where the code asks for nobody's recommendation.
+        conditions: of the code's, in its order, how each was found to be met.
+    """
+
+    case: int
+    violator: _Line
+    provision: _Line
+    remedy: _Line
+    agreed_by: _Line
+    recommended_by: _Text = ""
+    conditions: list[_Line] = []
+
+
 class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
     """An entry was a mistake: what it replaces stands no more."""
 
     reason: _Line
 
 
-AnyBody = SnowWater | PumpOut | SepticMeasurement | SedimentSurvey | FieldSample | SewerTest | Withdrawal
+AnyBody = (
+    SnowWater
+    | PumpOut
+    | SepticMeasurement
+    | SedimentSurvey
+    | FieldSample
+    | SewerTest
+    | Offence
+    | AlternativeRemedy
+    | Withdrawal
+)
 B = TypeVar("B", bound=Body)
 
 
