@@ -20,7 +20,7 @@ from support.rules_house import make_registry
 from typer.testing import CliRunner
 
 STORM = "elmsford-288-8a2-storm"
-OWN = Path(__file__).parents[2] / "docs/examples/profile.toml"
+OWN = Path(__file__).parents[2] / "docs/templates/municipality.toml"
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ PENALTIES = {
     ("north_castle", "illicit"): ([(0, 1000)], ["15 days"], None, "day"),
 }
 
-SIXTH = (Path(__file__).parents[2] / "docs/examples/profile.toml").read_text(encoding="utf-8")
+SIXTH = (Path(__file__).parents[2] / "docs/templates/municipality.toml").read_text(encoding="utf-8")
 
 
 def codes() -> list[tuple[str, Profile]]:

@@ -41,7 +41,7 @@ def test_two_inches_of_rain_make_a_report_due_in_elmsford_alone(profile: str, tm
 
 def test_code_of_a_sixth_municipality_is_judged_by_its_own_numbers(tmp_path: Path) -> None:
     own = tmp_path / "nowhere.toml"
-    own.write_text((CHECKOUT / "docs/examples/profile.toml").read_text("utf-8"), "utf-8")
+    own.write_text((CHECKOUT / "docs/templates/municipality.toml").read_text("utf-8"), "utf-8")
     registry = village(tmp_path, str(own))
     assert judged(registry, 99) == []  # an inch is asked for
     (duty,) = judged(registry, 100)

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from headwall.cli import law_choices
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
@@ -45,6 +46,7 @@ def register(app: typer.Typer) -> None:
     law.command("coverage")(coverage_table)
     law.command("confirm")(confirm)
     law.command("page")(page)
+    law_choices.register(law)
     app.add_typer(law, name="law")
 
 

@@ -23,9 +23,7 @@ class Choice(Table):
     @property
     def written(self) -> str:
         """The value as a person types it."""
-        if isinstance(self.value, bool):
-            return "yes" if self.value else "no"
-        return ",".join(map(str, self.value)) if isinstance(self.value, list) else str(self.value)
+        return typed(self.value)
 
     @model_validator(mode="after")
     def _can_be_taken(self) -> Choice:
@@ -48,6 +46,13 @@ def value_on(choices: Sequence[Choice], key: str, day: date) -> Value:
     """The value of a key in force on a local day; KeyError for a key that no question has."""
     setting, choice = settings()[key], choice_on(choices, key, day)
     return setting.read(setting.default if choice is None else choice.value)
+
+
+def typed(value: Written) -> str:
+    """Something written in a profile, as a person types it on the command line."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def in_order(choices: Sequence[Choice]) -> list[Choice]:
