@@ -84,7 +84,7 @@ class NotifySettings(_Section):
     storm_due_h: float = Field(default=12, gt=0)  # or so long before the first of it is due
     flap_h: float = Field(default=6, ge=0)  # what clears and comes again within goes into the digest
     link_days: float = Field(default=60, gt=0)  # how long the link of a mail holds
-    link_key: Path = Path("link.key")  # signs links; made on first use, beside a SQLite ledger if not set
+    link_key: Path | None = None  # signs links; made on first use, beside a SQLite ledger or the settings if not set
 
     @property
     def late_after_us(self) -> int:
@@ -251,11 +251,16 @@ def _place_ledger(raw: dict[str, Any], folder: Path) -> None:
         file = folder / url.removeprefix(_SQLITE)
         ledger["url"] = _SQLITE + str(file)
         ledger.setdefault("attachments", str(file.parent / "attachments"))
-        notify = raw.setdefault("notify", {})
-        if isinstance(notify, dict):
-            notify.setdefault("link_key", str(file.parent / "link.key"))
+        _set_link_key(raw, str(file.parent / "link.key"))
     elif isinstance(ledger, dict):
         ledger.setdefault("attachments", "attachments")
+        _set_link_key(raw, "link.key")
+
+
+def _set_link_key(raw: dict[str, Any], file: str) -> None:
+    notify = raw.setdefault("notify", {})
+    if isinstance(notify, dict):
+        notify.setdefault("link_key", file)
 
 
 def _missing_files(settings: Settings | StationSettings) -> list[str]:

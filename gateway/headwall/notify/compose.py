@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, time, tzinfo
 from decimal import Decimal
 from email.errors import MessageError
@@ -13,15 +14,28 @@ from email.policy import SMTP
 from email.utils import format_datetime
 
 import msgspec
+import structlog
 
 from headwall.clock import from_us
 from headwall.errors import ConfigurationError
 from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger
-from headwall.notify import clause_section, discharge_section, notice_sections, outbox, pace, wording
+from headwall.notify import (
+    clause_section,
+    discharge_section,
+    matters,
+    notice_sections,
+    open_section,
+    outbox,
+    pace,
+    reminder_section,
+    sign_section,
+    wording,
+)
 from headwall.notify.content import Content, Picture, Section
 from headwall.notify.grouping import Batch
+from headwall.notify.links import Links
 from headwall.notify.lookup import Lookup
 from headwall.notify.render import render_html, render_text
 from headwall.notify.storm_section import StormSection
@@ -35,12 +49,17 @@ from headwall.rules.facts import (
     InactiveSiteStorm,
     NearThreshold,
     NodeFault,
+    OpenMatters,
     RainMissing,
+    Reminder,
+    SiteSign,
     StormDuty,
     SuspectedDischarge,
     from_body,
 )
 from headwall.settings import NotifySettings, SmtpSettings
+
+log = structlog.get_logger("mail")
 
 _LONGEST_SUBJECT = 180
 _MOST_PICTURES = 8  # each takes a quarter of a second and 50 KB; a front over forty gauges must still go at once
@@ -50,56 +69,44 @@ _NO_ADDRESS = (ValueError, IndexError, MessageError)
 _UNFOLDED = SMTP.clone(max_line_length=900)
 
 
-class Composer:
-    """Composes mails. It reads ledger and registry and writes nothing."""
+class Contents:
+    """What mails say. It reads ledger and registry and writes nothing."""
 
     def __init__(
-        self,
-        smtp: SmtpSettings,
-        notify: NotifySettings,
-        ledger: Ledger,
-        registry: Registry,
-        profiles: Mapping[str, Profile],
+        self, notify: NotifySettings, ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile]
     ) -> None:
-        self._sender = _checked(smtp.sender)
         self._notify = notify
         self._ledger = ledger
         self._registry = registry
         self._profiles = profiles
 
-    def mail(self, batch: Batch, now_us: int) -> outbox.NewMail:
-        """The mail of a batch, ready to queue; one that nobody can be sent says why in `undeliverable`."""
-        person = self._registry.person(batch.person)
-        reader = person or Person(id="unknown", name=batch.person, email="")
-        content = self.content(batch, reader, now_us)
-        message_id = outbox.message_id(self._ledger.id, batch.person, [row.fact for row in batch.rows], self._sender)
-        undeliverable = None if person else f"the registry has no person {batch.person!r} any more: add one, with email"
-        recipient = reader.email or batch.person
-        try:
-            eml = self._message(content, reader, message_id, now_us)
-        except _NO_ADDRESS as error:
-            eml, undeliverable = b"", f"address {recipient!r} cannot be used: {error}; correct it in the registry"
-        return outbox.NewMail(message_id, recipient, content.subject, eml, undeliverable)
-
-    def content(self, batch: Batch, reader: Person, now_us: int) -> Content:
-        """What the mail says, before it is laid out."""
+    def content(self, batch: Batch, reader: Person, now_us: int, link: str = "") -> Content:
+        """What a mail says, before it is laid out."""
         look = Lookup(self._registry, self._profiles, self._ledger, now_us)
-        facts = [from_body(row.body) for row in batch.rows]
+        rows = pace.newest(batch.rows)
+        facts = [from_body(row.body) for row in rows]
         storms = [
             StormSection(look, group, reader, self._notify.public_url.rstrip("/"), self._notify.late_after_us)
             for group in _storms([fact for fact in facts if isinstance(fact, StormDuty)])
         ]
         cids = [f"hyetograph-{n}" if n <= _MOST_PICTURES else None for n in range(1, len(storms) + 1)]
         sections = [storm.build(cid) for storm, cid in zip(storms, cids, strict=True)]
-        notices = [_notice(look, fact, reader) for fact in facts if not isinstance(fact, StormDuty)]
-        zone = look.zone_of(facts[0])
-        subject = _subject(storms, notices, batch.digest, localtime.to_local(now_us, zone))
+        lists = [open_section.open_matters(look, fact) for fact in facts if isinstance(fact, OpenMatters)]
+        again = reminder_section.reminders(look, [fact for fact in facts if isinstance(fact, Reminder)], reader)
+        others = [
+            _came(_notice(look, fact, reader), pace.times(batch.rows, row))
+            for row, fact in zip(rows, facts, strict=True)
+            if not isinstance(fact, StormDuty | OpenMatters | Reminder)
+        ]
+        notices, zone = [*again, *others], look.zone_of(facts[0])
+        subject = _subject(storms, lists, notices, batch.digest, localtime.to_local(now_us, zone))
         return Content(
             subject=wording.one_line(subject)[:_LONGEST_SUBJECT],
-            title=_title(storms, notices, batch.digest),
+            title=_title(storms, [*lists, *notices], batch.digest),
             greeting=f"{reader.name}:",
-            sections=(*sections, *notices),
+            sections=(*lists, *sections, *notices),
             closing=self._closing(look, facts[0], zone),
+            link=link,
         )
 
     def digest_after(self, row: outbox.Waiting) -> int:
@@ -133,6 +140,47 @@ class Composer:
             f"Times are local, {localtime.zone_name(zone)}. Sent by Headwall, which nobody reads replies to; "
             f"everything it knows stands at {self._notify.public_url}",
         )
+
+
+class Composer(Contents):
+    """Composes mails."""
+
+    def __init__(
+        self,
+        smtp: SmtpSettings,
+        notify: NotifySettings,
+        ledger: Ledger,
+        registry: Registry,
+        profiles: Mapping[str, Profile],
+    ) -> None:
+        super().__init__(notify, ledger, registry, profiles)
+        self._sender = _checked(smtp.sender)
+        self._links = Links.of(notify)
+
+    def mail(self, batch: Batch, now_us: int) -> outbox.NewMail:
+        """The mail of a batch, ready to queue; one that nobody can be sent says why in `undeliverable`."""
+        person = self._registry.person(batch.person)
+        reader = person or Person(id="unknown", name=batch.person, email="")
+        message_id = outbox.message_id(self._ledger.id, batch.person, [row.fact for row in batch.rows], self._sender)
+        content = self.content(batch, reader, now_us, self._link(batch, message_id, now_us))
+        undeliverable = None if person else f"the registry has no person {batch.person!r} any more: add one, with email"
+        recipient = reader.email or batch.person
+        try:
+            eml = self._message(content, reader, message_id, now_us)
+        except _NO_ADDRESS as error:
+            eml, undeliverable = b"", f"address {recipient!r} cannot be used: {error}; correct it in the registry"
+        return outbox.NewMail(message_id, recipient, content.subject, eml, undeliverable)
+
+    def _link(self, batch: Batch, message_id: str, now_us: int) -> str:
+        """The link of a mail about a duty or a case; "" for another, or where no key can be had: the mail goes."""
+        with self._ledger.read() as conn:
+            if self._links is None or not matters.of_rows(conn, batch.rows):
+                return ""
+        try:
+            return self._links.url(message_id, now_us)
+        except (OSError, ConfigurationError) as error:
+            log.error("no link in this mail", reason=str(error), remedy="see notify.link_key in the settings")
+            return ""
 
     def _message(self, content: Content, reader: Person, message_id: str, now_us: int) -> bytes:
         message = EmailMessage(policy=SMTP)
@@ -181,20 +229,35 @@ def _notice(look: Lookup, fact: Fact, reader: Person) -> Section:
             return notice_sections.inactive_site(look, fact)
         case SuspectedDischarge():
             return discharge_section.suspected_discharge(look, fact)
+        case SiteSign():
+            return sign_section.site_sign(look, fact)
         case NodeFault():
             return notice_sections.node_fault(look, fact)
         case HistoricalSummary():
             return notice_sections.historical(look, fact)
         case ClauseDuty():
             return clause_section.clause_duty(look, fact, reader)
-        case StormDuty():
-            raise TypeError("a storm duty is told in a StormSection")
+        case StormDuty() | Reminder() | OpenMatters():
+            raise TypeError(f"{type(fact).__name__} is told in a section of its own")
 
 
-def _subject(storms: Sequence[StormSection], notices: Sequence[Section], digest: bool, local: datetime) -> str:
+def _came(section: Section, times: int) -> Section:
+    """A notice that came and went says so, and is told once."""
+    if times < 2:
+        return section
+    return replace(section, lead=(f"This came and went {times} times since the last digest.", *section.lead))
+
+
+def _subject(
+    storms: Sequence[StormSection],
+    lists: Sequence[Section],
+    notices: Sequence[Section],
+    digest: bool,
+    local: datetime,
+) -> str:
     if digest:
-        count = len(storms) + len(notices)
-        first = storms[0].subject() if storms else notices[0].heading
+        count = len(storms) + len(lists) + len(notices)
+        first = storms[0].subject() if storms and not lists else (*lists, *notices)[0].heading
         more = f" and {count - 1} more" if count > 1 else ""
         return f"Digest {local:%b} {local.day}: {first}{more}"
     if len(storms) > 1 and not notices:

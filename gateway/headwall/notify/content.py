@@ -59,6 +59,7 @@ class Content:
     greeting: str
     sections: tuple[Section, ...]
     closing: tuple[str, ...] = field(default=())
+    link: str = ""  # where a named person says that it was seen
 
     @property
     def pictures(self) -> list[Picture]:

@@ -79,7 +79,8 @@ def hold_for_storm(
     Args:
         mailed_us: when mails about storms went to each person at once, not in the digest.
     """
-    ready, later = [], []
+    ready: list[Waiting] = []
+    later: list[int] = []
     groups: dict[str, list[Waiting]] = defaultdict(list)
     for row in rows:
         (groups[row.person] if row.kind == _STORM and row.how != "digest" else ready).append(row)
@@ -132,3 +133,14 @@ def calmed(rows: Sequence[Waiting], told_us: Mapping[tuple[str, str], Sequence[i
 def _flaps(row: Waiting, told_us: Mapping[tuple[str, str], Sequence[int]], flap_us: int) -> bool:
     before = (row.at_us - each for each in told_us.get((row.person, matter(row.fact)), ()))
     return row.how != "digest" and row.kind in FLAPS and any(0 < ago_us <= flap_us for ago_us in before)
+
+
+def newest(rows: Sequence[Waiting]) -> list[Waiting]:
+    """Rows without those of a notice that flaps and came again later."""
+    last = {matter(row.fact): row.id for row in rows if row.kind in FLAPS}
+    return [row for row in rows if row.kind not in FLAPS or last[matter(row.fact)] == row.id]
+
+
+def times(rows: Sequence[Waiting], row: Waiting) -> int:
+    """How often rows have what a row tells, where it is of a kind that flaps; else once."""
+    return sum(matter(each.fact) == matter(row.fact) for each in rows) if row.kind in FLAPS else 1

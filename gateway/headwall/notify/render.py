@@ -13,6 +13,10 @@ from headwall.notify.content import Content, Row
 
 _WIDTH = 78  # RFC 5322, 2.1.1: lines should be no more than 78 characters
 _LABEL = 20
+_SEEN = (
+    "Say by name that you have seen this, and it is told to nobody else. It closes nothing and decides nothing. The "
+    "link shows what the mail is about as it stands when you open it."
+)
 _LINKS = re.compile(
     r"(?P<url>https?://[^\s<>&]+[^\s<>&.,;:)])"
     r"|(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
@@ -95,6 +99,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals.update(seen_text=_SEEN)
     made.filters.update(wrap=wrap, row_text=row_text, underline=underline, line_html=line_html)
     return made
 

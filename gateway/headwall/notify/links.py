@@ -1,0 +1,107 @@
+"""The signed link of a mail: whoever holds it may see what the mail was about and say, by name, that it was seen.
+
+The key stands in a file that is made when it is first needed. A link names its mail and the instant up to which it
+holds, so that it can be checked without a session, and no other link can be made from it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from itsdangerous import BadSignature, URLSafeSerializer
+
+from headwall.errors import ConfigurationError, InputError
+from headwall.settings import NotifySettings
+
+_KEY_BYTES: Final = 32
+_FORM_US: Final = 86_400_000_000
+PATH: Final = "/seen"
+
+
+class LinkError(InputError):
+    """A link, or the form behind it, is not one of ours or holds no longer. Says what to do."""
+
+
+class Links:
+    """Makes links and reads them.
+
+    Args:
+        page: the address of the page as mails print it.
+    """
+
+    def __init__(self, key_file: Path, page: str, days: float) -> None:
+        self._file = key_file
+        self._page = page.rstrip("/")
+        self._holds_us = round(days * 86_400_000_000)
+
+    @classmethod
+    def of(cls, settings: NotifySettings) -> Links | None:
+        """As the settings have it; None where no file for the key is named."""
+        if settings.link_key is None:
+            return None
+        return cls(settings.link_key, settings.public_url, settings.link_days)
+
+    def url(self, message_id: str, now_us: int) -> str:
+        """The link of a mail."""
+        said = {"mail": _short(message_id), "until": (now_us + self._holds_us) // 1_000_000}
+        return f"{self._page}{PATH}/{self._signer('mail').dumps(said)}"
+
+    def read(self, token: str, now_us: int) -> str:
+        """The beginning of the Message-ID that a link is for.
+
+        Raises:
+            LinkError: it was not made here, or holds no longer.
+        """
+        return self._read("mail", token, now_us, "This link is too old. Open that of a newer mail")
+
+    def form(self, mail: str, now_us: int) -> str:
+        """What a form carries to show that the page of the mail was opened before it was sent."""
+        return str(self._signer("form").dumps({"mail": mail, "until": (now_us + _FORM_US) // 1_000_000}))
+
+    def check_form(self, text: str, mail: str, now_us: int) -> None:
+        """LinkError unless a form was made for that mail's page a short while ago."""
+        if self._read("form", text, now_us, "The page was open for more than a day. Open the link again") != mail:
+            raise LinkError("The form belongs to the link of another mail. Open the link again and send its form.")
+
+    def _read(self, what: str, text: str, now_us: int, too_old: str) -> str:
+        try:
+            said = self._signer(what).loads(text)
+            mail, until_s = str(said["mail"]), int(said["until"])
+        except (BadSignature, KeyError, TypeError, ValueError):
+            raise LinkError(
+                "This link was not made here, or was cut off. Open it as it stands in the mail, whole; where the mail "
+                "program breaks it, copy it by hand."
+            ) from None
+        if now_us >= until_s * 1_000_000:
+            raise LinkError(f"{too_old}, or use the command line (`headwall mail seen`).")
+        return mail
+
+    def _signer(self, salt: str) -> URLSafeSerializer:
+        return URLSafeSerializer(self._key, salt=salt)
+
+    @cached_property
+    def _key(self) -> bytes:
+        try:
+            made = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            pass
+        else:
+            with os.fdopen(made, "w", encoding="ascii") as file:
+                file.write(secrets.token_hex(_KEY_BYTES) + "\n")
+        try:
+            key = bytes.fromhex(self._file.read_text(encoding="ascii"))
+        except ValueError:
+            key = b""
+        if len(key) < _KEY_BYTES:
+            raise ConfigurationError(
+                str(self._file), ["holds no key of 64 hexadecimal digits; delete it: a new one is made, old links end"]
+            )
+        return key
+
+
+def _short(message_id: str) -> str:
+    return message_id.strip("<>").partition("@")[0]

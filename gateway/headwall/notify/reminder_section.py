@@ -1,0 +1,126 @@
+"""The part of a mail that tells again: due soon, was due and is not in, or left to itself by those told first."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from headwall.notify import wording
+from headwall.notify.content import Block, Row, Section, row
+from headwall.notify.lookup import Lookup
+from headwall.registry.model import Person
+from headwall.rules.facts import Reminder
+
+_ORDER = ("escalated", "overdue", "before")
+_SAID = {"before": "due soon", "overdue": "was due, not in", "escalated": "was due, left to you"}
+
+
+def reminders(look: Lookup, facts: Iterable[Reminder], reader: Person) -> list[Section]:
+    """One section for all of a municipality that are told for the same reason, soonest due first."""
+    groups: dict[tuple[int, str], list[Reminder]] = defaultdict(list)
+    for fact in sorted(facts, key=lambda each: (each.due_us, each.site)):
+        groups[_ORDER.index(fact.stage), fact.municipality].append(fact)
+    return [_section(look, group, reader) for _, group in sorted(groups.items(), key=lambda each: each[0])]
+
+
+def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section:
+    stage = facts[0].stage
+    return Section(
+        heading=_heading(look, facts),
+        tone="due" if stage == "before" else "late",
+        lead=tuple(_lead(look, facts)),
+        steps=tuple(_steps(facts)),
+        blocks=tuple(_block(look, fact, reader) for fact in facts),
+    )
+
+
+def _heading(look: Lookup, facts: Sequence[Reminder]) -> str:
+    one = facts[0]
+    due = wording.full_time(one.due_us, look.zone(one.municipality))
+    if len(facts) == 1:
+        words = {"before": f"due {due}", "overdue": f"overdue since {due}", "escalated": f"overdue since {due}"}
+        return f"{look.site_name(one.site)}: {wording.first_lower(one.asks)}, {words[one.stage]}"
+    where = look.municipality_name(one.municipality)
+    if one.stage == "before":
+        return f"{where}: {len(facts)} matters are due soon, the first {due}"
+    return f"{where}: {len(facts)} matters are overdue, the first since {due}"
+
+
+def _lead(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
+    one, them = facts[0], "it" if len(facts) == 1 else "them"
+    if one.stage == "before":
+        left = wording.duration(one.due_us - look.now_us)
+        told = f"Nothing that answers {them} is on record."
+        return [f"{'It is' if len(facts) == 1 else 'The first is'} due in {left}. {told}"]
+    late = f"Nothing that answers {them} is on record, and the time is over. Whether that breaks the code, and what "
+    lines = [f"{late}follows, a person decides."]
+    if one.stage == "escalated":
+        names = wording.listed(list(dict.fromkeys(name for fact in facts for name in fact.told)))
+        ago = wording.duration(look.now_us - one.due_us)
+        lines.insert(
+            0,
+            f"{names} {'was' if names.count(' and ') == 0 else 'were'} told, and nobody has said that {them} "
+            f"{'was' if them == 'it' else 'were'} seen: "
+            f"you are the next to be told, {ago} after it was due.",
+        )
+    return lines
+
+
+def _steps(facts: Sequence[Reminder]) -> list[str]:
+    who = "those named below" if len(facts) > 1 else facts[0].owed_by or "those named below"
+    asked = [f"Ask {who} for it." if len(facts) == 1 else f"Ask {who} for what they owe."]
+    if facts[0].stage == "escalated":
+        asked.insert(0, f"Ask {wording.listed(facts[0].told)} who takes care of it." if facts[0].told else "See to it.")
+    return [
+        *asked,
+        "Enter what came in, or that you decide otherwise (below). It stays open until a named person does.",
+        "If you look after it, say so with the link at the end of this mail: then it goes to nobody else. That closes "
+        "nothing.",
+    ]
+
+
+def _block(look: Lookup, fact: Reminder, reader: Person) -> Block:
+    zone = look.zone(fact.municipality)
+    site = look.registry.site(fact.site)
+    rows = [
+        row("Site", look.site_name(fact.site), site.place if site else "not in the registry"),
+        row("What", wording.first_upper(fact.asks)),
+        row("Due", wording.full_time(fact.due_us, zone), _distance(look, fact)),
+    ]
+    if fact.owed_by:
+        rows.append(row("Owed by", fact.owed_by))
+    for part, person in look.people_of_site(fact.site, fact.due_us):
+        rows.append(Row(wording.first_upper(part.replace("_", " ")), wording.contact(person)))
+    rule = look.provision(fact.municipality, fact.provision)
+    rows.append(
+        row("The rule", rule.citation if rule else fact.provision, *([f"({rule.confidence_text})"] if rule else []))
+    )
+    return Block(f"{_SAID[fact.stage].capitalize()}: {_name(fact)}", (*rows, *_entering(look, fact, reader)))
+
+
+def _distance(look: Lookup, fact: Reminder) -> str:
+    away_us = fact.due_us - look.now_us
+    return f"in {wording.duration(away_us)}" if away_us > 0 else f"{wording.duration(-away_us)} ago"
+
+
+def _name(fact: Reminder) -> str:
+    return f"duty {fact.duty}" if fact.duty is not None else f"case {fact.case}"
+
+
+def _entering(look: Lookup, fact: Reminder, reader: Person) -> list[Row]:
+    by = shlex.quote(reader.name)
+    if fact.duty is None:
+        return [row("See it", f"headwall case show {fact.case}"), row("Reference", f"{_name(fact)}, {look.ledger.id}")]
+    closed = look.closed(fact.duty)
+    rows = []
+    if closed is not None:
+        state, name, at_us = closed
+        told = wording.full_time(at_us, look.zone(fact.municipality))
+        rows.append(row("Now", f"closed as {state.replace('_', ' ')} by {name} on {told}"))
+    return [
+        *rows,
+        row("It has come in", f"headwall duty received {fact.duty} --by {by}"),
+        row("You decide otherwise", f"headwall duty not-needed {fact.duty} --by {by} --reason TEXT"),
+        row("Reference", f"{_name(fact)}, ledger {look.ledger.id}"),
+    ]

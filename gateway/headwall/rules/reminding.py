@@ -1,0 +1,71 @@
+"""When something that is due is told again: before it is due, when it was due, and to the next person. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Stage = Literal["before", "overdue", "escalated"]
+
+
+@dataclass(frozen=True)
+class Due:
+    """Something that somebody has to meet.
+
+    Attributes:
+        told_us: when its due time, as it is now, was first told.
+        acknowledged: a named person has said that it was seen.
+        line: how many groups of persons there are to tell, one after the other.
+    """
+
+    due_us: int
+    told_us: int
+    acknowledged: bool
+    line: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is told at an instant to a group of the line.
+
+    Attributes:
+        name: tells it from the others of the same due time.
+    """
+
+    at_us: int
+    stage: Stage
+    group: int
+    name: str
+
+
+def messages(due: Due, leads_us: Sequence[int], escalate_us: int) -> list[Message]:
+    """All that is to be told, by time.
+
+    Nothing is repeated soon after it was told: a reminder needs half its lead behind it, and what was due before
+    anybody knew was told as overdue already. The next person is told when the ones before have had their time.
+    """
+    found = [
+        Message(due.due_us - lead_us, "before", 0, f"{lead_us // 60_000_000}min")
+        for lead_us in leads_us
+        if due.due_us - lead_us >= due.told_us + lead_us // 2
+    ]
+    if due.due_us > due.told_us:
+        found.append(Message(due.due_us, "overdue", 0, "overdue"))
+    if not due.acknowledged:
+        since_us = max(due.due_us, due.told_us)
+        found += [
+            Message(since_us + group * escalate_us, "escalated", group, f"next{group}") for group in range(1, due.line)
+        ]
+    return sorted(found, key=lambda message: (message.at_us, message.group))
+
+
+def come(told: Sequence[Message], now_us: int) -> list[Message]:
+    """Those to be told by an instant: to each group the newest that has come, which says what those before would."""
+    newest = {message.group: message for message in told if message.at_us <= now_us}
+    return list(newest.values())
+
+
+def next_us(told: Sequence[Message], now_us: int) -> int | None:
+    """When the next one comes."""
+    return next((message.at_us for message in told if message.at_us > now_us), None)
