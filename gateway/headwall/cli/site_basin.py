@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import sqlalchemy as sa
 
@@ -32,7 +31,7 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
     clause = clause_of(at, site, SedimentRemoval, at_us)
     recent = basins.filled(conn, at.registry, site.id, at_us - WITHIN_US, at_us + 1)
     surveys = basins.surveyed(conn, at.registry, site.id, at_us)
-    share = None if clause is None else _percent(clause.share)
+    share = None if clause is None else basins.share_percent(clause.share)
     return {
         "design": None if basin is None else {"volume_m3": basin.design_volume, "depth_m": basin.design_depth},
         "provision": None if clause is None else {**cited(clause), "share": clause.share},
@@ -55,11 +54,6 @@ def _filled(found: basins.Filled | None, share: float | None) -> Found | None:
         "depth_percent": value_data(found.depth_percent, "%"),
         "reached_by": reached,
     }
-
-
-def _percent(share: str) -> float:
-    """A share as a code writes it, "50 %" or "1/3", in per cent."""
-    return float(Fraction(share.removesuffix(" %"))) * (1 if share.endswith("%") else 100)
 
 
 def lines(found: Found, at: Opened) -> Iterator[str]:

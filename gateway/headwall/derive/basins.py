@@ -6,6 +6,7 @@ sediment must go is the code's and stands in a profile.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -57,6 +58,11 @@ def surveyed(conn: sa.Connection, registry: Registry, site: str, at_us: int) -> 
         _filled(registry, site, entry.done_us, entry.by, Derived(float(parse_quantity(entry.body.depth, "m"))), 1)
         for entry in standing(conn, SedimentSurvey, site, until_us=at_us)
     ]
+
+
+def share_percent(share: str) -> float:
+    """A share as a code writes it, "50 %" or "1/3", in per cent."""
+    return float(Fraction(share.removesuffix(" %"))) * (1 if share.endswith("%") else 100)
 
 
 def reaches(lost: Derived, share_percent: float) -> bool:

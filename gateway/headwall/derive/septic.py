@@ -35,7 +35,7 @@ _MINUTE_US: Final = 60_000_000
 #: values of a forecast; with more days each value stands for several
 _VALUES: Final = 500
 #: a hand measurement is compared with the sensor's value nearest to it, no further away than this
-_BESIDE_US: Final = _DAY_US
+BESIDE_US: Final = _DAY_US
 #: a length computed in floats may miss one written in inches by less than this
 _ROUNDING_M: Final = 1e-9
 
@@ -239,12 +239,18 @@ class Compared(NamedTuple):
         return self.hand_m - self.sensor_m
 
 
-def compared(conn: sa.Connection, registry: Registry, site: str, at_us: int) -> list[Compared]:
-    """Every hand measurement up to an instant beside the sensors, in order of time: how their difference went."""
+def compared(
+    conn: sa.Connection, registry: Registry, site: str, at_us: int, *, from_us: int | None = None
+) -> list[Compared]:
+    """Every hand measurement up to an instant beside the sensors, in order of time: how their difference went.
+
+    Args:
+        from_us: only those done at or after.
+    """
     found: list[Compared] = []
-    for entry in standing(conn, SepticMeasurement, site, until_us=at_us):
+    for entry in standing(conn, SepticMeasurement, site, from_us=from_us, until_us=at_us):
         tank = tank_at(registry, site, entry.done_us)
-        span = (entry.done_us - _BESIDE_US, entry.done_us + _BESIDE_US + 1)
+        span = (entry.done_us - BESIDE_US, entry.done_us + BESIDE_US + 1)
         for what, hand_m in by_hand(entry.body, None if tank is None else tank.depths):
             if what == "scum_clearance":
                 values = [(each.time_us, each.derived) for each in clearances(conn, registry, site, "scum", *span)]

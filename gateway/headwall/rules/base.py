@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -32,6 +33,7 @@ class Step:
         rain: new valid readings of rain gauges by datastream, in append order.
         measured: other datastreams with new readings, and the time of the earliest.
         sensors: other datastreams that gave a null, or whose fault may be over.
+        decided_since: the day since which something holds that a person has now decided about a code; None: nothing.
         again: stretches to judge again (a layer that has changed, a gauge that fell silent, a failed site).
         failures: what raised, by subject; the engine keeps these for the next step and says so.
     """
@@ -43,6 +45,7 @@ class Step:
     rain: dict[str, list[RainReading]] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)
     sensors: set[str] = field(default_factory=set)
+    decided_since: date | None = None
     again: list[Stretch] = field(default_factory=list)
     failures: dict[str, tuple[Stretch, str]] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import date
 
 import sqlalchemy as sa
 import structlog
@@ -34,6 +35,7 @@ from headwall.rules.outfalls import OutfallRule
 from headwall.rules.rain import RainReading, valid
 from headwall.rules.rain_missing import RainMissingRule
 from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
+from headwall.rules.site_signs import SiteSignRule
 from headwall.rules.storm import StormReportRule
 from headwall.settings import RulesSettings
 
@@ -76,7 +78,8 @@ class RuleEngine:
             StormReportRule(registry, self._codes, silent, historical_us, self.report_fault),
             RainMissingRule(registry),
             LostTipsRule(ledger, self._faults),  # whose reports the last one tells
-            OutfallRule(ledger, registry, historical_us),
+            OutfallRule(ledger, registry, self._codes, historical_us),
+            SiteSignRule(ledger, registry, self._codes, historical_us),
             ClauseDutyRule(registry, self._codes, historical_us),
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
@@ -173,11 +176,13 @@ class RuleEngine:
                 pos = self._lock_cursor(conn)
                 if pos != self._pos:
                     self._forget()  # the first step, or another process has gone on
-                changed = self._read_codes(conn)
+                decided, changed = self._read_codes(conn)
                 changed += self._layers.follow(conn, [*self._gauges.values(), *self._sensors.values()])
                 readings = [] if changed else readings_after(conn, pos, self._settings.batch_readings)
                 through = readings[-1].pos if readings else pos
-                step = Step(conn, self._clock.now_us(), through, self._layers, again=list(changed))
+                step = Step(
+                    conn, self._clock.now_us(), through, self._layers, again=list(changed), decided_since=decided
+                )
                 retried = self._gather(step, readings)
                 for rule in self._rules:
                     self._judge(rule, step)
@@ -209,28 +214,29 @@ class RuleEngine:
         self._layers.forget()
         self._retry_us = 0
 
-    def _read_codes(self, conn: sa.Connection) -> list[Stretch]:
-        """What persons have decided about the codes; what it touches from its date on is judged again.
+    def _read_codes(self, conn: sa.Connection) -> tuple[date | None, list[Stretch]]:
+        """What persons have decided about the codes: since which day it holds, and what rain it touches from then on.
 
         Every rule forgets what it has kept, since it may have been worked out with what was before.
         """
         newest = self._codes.follow(conn)
         if newest is None:
-            return []
+            return None, []
         for rule in self._rules:
             rule.forget()
         judged = self._ledger.cursor(conn, _CODES)
         if newest == judged:
-            return []
+            return None, []
         self._ledger.set_cursor(conn, _CODES, newest)
         now_us, found = self._clock.now_us(), []
-        for decided in self._codes.since(conn, judged):
+        decided = list(self._codes.since(conn, judged))
+        for each in decided:
             for datastream in self._gauges.values():
                 node = self._registry.node(datastream.partition("/")[0])
                 assert node is not None  # the gauges are the registry's
-                since_us = localtime.midnight_us(decided.since, self._registry.zone_of_node(node))
-                found.append(Stretch(datastream, min(since_us, now_us), now_us, decided.told))
-        return found
+                since_us = localtime.midnight_us(each.since, self._registry.zone_of_node(node))
+                found.append(Stretch(datastream, min(since_us, now_us), now_us, each.told))
+        return min((each.since for each in decided), default=None), found
 
     def _gather(self, step: Step, readings: list[Reading]) -> set[str]:
         """Fill the step; returns the keys of failures that are tried again."""

@@ -1,5 +1,5 @@
 """Notices of what lasts for a while at a site and is no duty: a storm near the threshold or at an inactive site, a
-suspected discharge. Found again, or found to be longer, an episode keeps its notice.
+suspected discharge, a sign of what sensors show. Found again, or found to be longer, an episode keeps its notice.
 """
 
 from __future__ import annotations
@@ -14,10 +14,17 @@ import sqlalchemy as sa
 
 from headwall.ledger import log_book
 from headwall.rules import notices
-from headwall.rules.facts import InactiveSiteStorm, NearThreshold, SuspectedDischarge, to_body
+from headwall.rules.facts import (
+    InactiveSiteStorm,
+    NearThreshold,
+    OutsideApproval,
+    SiteSign,
+    SuspectedDischarge,
+    to_body,
+)
 
-Episode = NearThreshold | InactiveSiteStorm | SuspectedDischarge
-E = TypeVar("E", NearThreshold, InactiveSiteStorm, SuspectedDischarge)
+Episode = NearThreshold | InactiveSiteStorm | SuspectedDischarge | OutsideApproval | SiteSign
+E = TypeVar("E", NearThreshold, InactiveSiteStorm, SuspectedDischarge, OutsideApproval, SiteSign)
 
 
 @dataclass(frozen=True)

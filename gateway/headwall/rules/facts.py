@@ -308,18 +308,19 @@ class RainMissing(msgspec.Struct, frozen=True, tag="rain_missing"):
     noticed_us: int
 
 
-class SuspectedDischarge(msgspec.Struct, frozen=True, tag="suspected_discharge"):
-    """Flow of an outfall in dry weather that looks like a discharge: a proposal, which a person has to look into.
+class _OutfallFlow(msgspec.Struct, frozen=True, kw_only=True):
+    """Flow of an outfall that a person has to look into: a proposal, and no finding.
 
     Attributes:
+        datastream: whose readings the flow comes from.
         end_us: up to when it has been seen; it goes on while `ongoing`.
-        likeness: what it looks like (a class of hydrology.dry_weather), never a finding.
+        likeness: what it looks like (a class of hydrology.dry_weather); "" where that was not judged.
         evidence: what was seen, by names that carry their units.
     """
 
     municipality: str
     site: str
-    datastream: str  # whose readings the flow comes from
+    datastream: str
     start_us: int
     end_us: int
     ongoing: bool
@@ -332,24 +333,55 @@ class SuspectedDischarge(msgspec.Struct, frozen=True, tag="suspected_discharge")
         return self.start_us, self.end_us
 
     @property
-    def about(self) -> tuple[str, str]:
-        """What it shares with the same episode found again."""
-        return self.site, ""
-
-    @property
     def recorded(self) -> dict[str, str | int]:
         """What the log book keeps of it."""
         return {"datastream": self.datastream, "likeness": self.likeness, "start_us": self.start_us}
 
 
-class _Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What sensors of a site show over a stretch of time: an indication, and no finding.
+class SuspectedDischarge(_OutfallFlow, frozen=True, kw_only=True, tag="suspected_discharge"):
+    """Flow in dry weather that looks like a discharge."""
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What it shares with the same episode found again."""
+        return self.site, ""
+
+
+class OutsideApproval(_OutfallFlow, frozen=True, kw_only=True, tag="outside_approval"):
+    """Flow outside of what the register of approvals allows.
 
     Attributes:
-        what: what it shows, by a word of `rules.water_watches`.
+        why: a word of `rules.approval_spans.WHY`.
+        provision: the clause under which the approval, permit or order stands, by whose `reference` it is found.
+    """
+
+    why: str
+    provision: str
+    reference: str
+
+    @property
+    def about(self) -> tuple[str, str]:
+        return self.site, self.why
+
+    @property
+    def recorded(self) -> dict[str, str | int]:
+        return {**super().recorded, "why": self.why, "provision": self.provision}
+
+
+class SiteSign(msgspec.Struct, frozen=True, kw_only=True, tag="site_sign"):
+    """What sensors of a site show over a stretch of time: an indication, and no finding.
+
+    One of a condition that a clause forbids makes a case, which a person judges. Of the others a duty asks what
+    follows, or the digest tells them.
+
+    Attributes:
+        what: what it shows, by a word of `rules.septic` or `rules.water_conditions`.
         datastream: whose readings show it.
         end_us: up to when it has been seen; it may go on while `ongoing`.
         evidence: what was seen, by names that carry their units.
+        case: kind of the case; "" for none.
+        provision: the clause that the condition may break.
+        present: the condition has lasted as long as it must; before that it is a suspicion.
     """
 
     municipality: str
@@ -360,6 +392,9 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     end_us: int
     ongoing: bool = False
     evidence: dict[str, float | int | str] = {}
+    case: str = ""
+    provision: str = ""
+    present: bool = False
 
     @property
     def span(self) -> tuple[int, int]:
@@ -374,24 +409,6 @@ class _Seen(msgspec.Struct, frozen=True, kw_only=True):
     def recorded(self) -> dict[str, str | int]:
         """What the log book keeps of it."""
         return {"datastream": self.datastream, "what": self.what, "start_us": self.start_us}
-
-
-class SuspectedCondition(_Seen, frozen=True, kw_only=True, tag="suspected_condition"):
-    """A condition that a clause forbids, as sensors show it: it makes a case, which a person judges.
-
-    Attributes:
-        case: kind of the case.
-        provision: the clause that it may break.
-        present: it has lasted as long as it must; before that it is a suspicion.
-    """
-
-    case: str
-    provision: str
-    present: bool
-
-
-class SiteSign(_Seen, frozen=True, kw_only=True, tag="site_sign"):
-    """What sensors show that makes no case: a duty asks what follows of it, or the digest tells it."""
 
 
 class NodeFault(msgspec.Struct, frozen=True, tag="node_fault"):
@@ -484,7 +501,7 @@ Fact = (
     | GaugeSilent
     | RainMissing
     | SuspectedDischarge
-    | SuspectedCondition
+    | OutsideApproval
     | SiteSign
     | NodeFault
     | Reminder
