@@ -85,12 +85,12 @@ def decided(conn: sa.Connection, profile: Profile) -> list[Decided]:
 
 
 def in_force(conn: sa.Connection, profiles: Mapping[str, Profile]) -> dict[str, Profile]:
-    """The profiles with what persons have entered of them."""
+    """The profiles with what persons have entered of them, which those that have it already keep."""
     entered = list(_decided(conn))
     found = {}
     for name, profile in profiles.items():
         own = [each.what for each in entered if each.municipality == profile.municipality]
-        choices = [each for each in own if isinstance(each, Choice)]
+        choices = [each for each in own if isinstance(each, Choice) and each not in profile.choices]
         permits = [each for each in own if isinstance(each, StatePermit)]
         found[name] = profile.chosen(choices, permits) if own else profile
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from headwall.cli.main import build
 from headwall.errors import ConfigurationError, HeadwallError, InputError, UnknownThingError
+from headwall.law.ambiguities import settings
 from headwall.law.profile import load_profile, profile_names
 from headwall.ledger import log_book, schema
 from headwall.ledger.ledger import Ledger
@@ -187,3 +188,70 @@ def test_mails_tell_who_confirmed_a_section_number(desk: Desk) -> None:
     ledger.close()
     assert found is not None
     assert "confirmed by Ann Example" in found.confidence_text
+
+
+def test_clock_without_a_start_is_told_which_starts_there_are() -> None:
+    with pytest.raises(InputError, match=r"NAME=TIME; those of hillburn-192-21-appeal start with .*issuance \(the iss"):
+        law("due", "hillburn-192-21-appeal")
+
+
+# --- choices and permits of the State ---
+
+PERMIT = Path(__file__).parents[2] / "docs/templates/state-permit.toml"
+CHOSEN = ("choose", "elmsford", "storm.clock_start", "end", "--from", "2026-07-01", "--by", "A. Counsel")
+
+
+def test_every_key_is_listed_with_its_question_and_default() -> None:
+    rows = {each["key"]: each for each in law_json("choices", "hillburn")}
+    assert set(rows) == set(settings())
+    assert (rows["septic.period"]["question"], rows["septic.period"]["default"]) == ("A8", "from_last")
+    assert rows["appeal.heard_by"]["value"] == ""
+    assert "appeal.heard_by (A36): as the code has it, by default" in law("choices", "hillburn")
+
+
+def test_choice_is_written_for_the_municipality_and_listed_with_who_made_it(desk: Desk) -> None:
+    said = desk.run("law", *CHOSEN, "--reason", "as it always was")
+    assert said.startswith("Village of Elmsford: storm.clock_start is end from 2026-07-01 on, by A. Counsel.")
+    later = {"2026-07-01": "2090-01-01", "end": "first"}
+    desk.run("law", *(later.get(word, word) for word in CHOSEN), "--reason", "b")
+    rows = {each["key"]: each for each in json.loads(desk.run("law", "choices", "elmsford", "--json"))}
+    row = rows["storm.clock_start"]
+    assert (row["value"], row["since"], row["by"]) == ("end", "2026-07-01", "A. Counsel")
+    assert row["later"] == [{"from": "2090-01-01", "value": "first", "by": "A. Counsel"}]
+    listed = " ".join(desk.run("law", "choices", "elmsford").split())
+    assert "end, from 2026-07-01 by A. Counsel: as it always was (by default crossing) from 2090-01-01: first" in listed
+    assert [each.kind for each in desk.rows(schema.records)] == ["choice_made", "choice_made"]
+
+
+@pytest.mark.parametrize(
+    ("word", "instead", "told"),
+    [
+        ("storm.clock_start", "storm.clock", "no key 'storm.clock'"),
+        ("end", "noon", "write crossing or first or end"),
+        ("2026-07-01", "July", "--from 'July' is no day"),
+        ("A. Counsel", " ", "--by needs the name"),
+        ("elmsford", "hillburn", "only elmsford"),
+        ("why", " ", "--reason needs words"),
+    ],
+)
+def test_choice_that_cannot_be_taken_leaves_no_row(desk: Desk, word: str, instead: str, told: str) -> None:
+    with pytest.raises(HeadwallError, match=told):
+        desk.run("law", *(instead if each == word else each for each in (*CHOSEN, "--reason", "why")))
+    assert desk.rows(schema.records) == []
+
+
+def test_permit_of_the_state_is_absent_until_a_named_person_enters_it(desk: Desk) -> None:
+    assert "State-permit schedule not entered" in desk.run("law", "permit", "show", "elmsford")
+    with pytest.raises(InputError, match="--by"):
+        desk.run("law", "permit", "enter", "elmsford", str(PERMIT), "--by", " ")
+    said = desk.run("law", "permit", "enter", "elmsford", str(PERMIT), "--by", "Olive Officer")
+    assert "is in force from 2026-01-01 on, entered by Olive Officer" in said
+    shown = json.loads(desk.run("law", "permit", "show", "elmsford", "--json"))
+    assert shown["notice"] is None
+    assert shown["permits"][0]["entered_by"] == "Olive Officer"
+    assert "Part 2" in desk.run("law", "show", "state-2-storm")
+
+
+def test_permit_file_that_is_not_there_is_named(desk: Desk) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.toml cannot be read"):
+        desk.run("law", "permit", "enter", "elmsford", "nowhere.toml", "--by", "Olive Officer")

@@ -10,7 +10,6 @@ import msgspec
 
 from headwall.cli.opened import Opened
 from headwall.law.localtime import short
-from headwall.law.profile import load_profile
 from headwall.notify import wording
 from headwall.notify.content import Block, Content, Row, row
 from headwall.notify.duty_section import duty_section
@@ -52,5 +51,4 @@ def _version(look: Lookup, version: DutyFact) -> Row:
 
 
 def _look(at: Opened) -> Lookup:
-    profiles = {each.profile: load_profile(each.profile) for each in at.registry.municipalities}
-    return Lookup(at.registry, profiles, at.ledger, at.clock.now_us())
+    return Lookup(at.registry, at.codes(), at.ledger, at.clock.now_us())

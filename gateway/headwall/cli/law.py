@@ -21,7 +21,7 @@ from headwall.law import clocks, localtime
 from headwall.law.ambiguities import questions
 from headwall.law.compare import differences
 from headwall.law.coverage import coverage
-from headwall.law.deadlines import Start
+from headwall.law.deadlines import START_TEXT, Start
 from headwall.law.page import code_page, coverage_page
 from headwall.law.profile import Profile, load_profile, profile_names
 from headwall.law.provision import Provision
@@ -95,11 +95,11 @@ def show(provision: Known, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJso
 def due(
     provision: Known,
     start: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--start", help='what a clock starts with, and when: "issuance=2026-06-26 10:00"; several if need be'
         ),
-    ],
+    ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
@@ -109,7 +109,7 @@ def due(
         where = _zone(profile, at)
     if not found.deadlines:
         raise InputError(f"{found.id} has no clock of its own; see headwall law show {found.id}")
-    starts = _starts(start, found, where)
+    starts = _starts(start or [], found, where)
     rows = []
     for each in found.deadlines:
         falls = clocks.due(each, starts, where, profile.office_closes)
@@ -181,9 +181,9 @@ def _gateway(config: Path) -> Iterator[Opened | None]:
 
 def _found(provision_id: str, at: Opened | None) -> tuple[Profile, Provision]:
     """A provision by its id, of the gateway's own profiles first."""
-    own = [municipality.profile for municipality in at.registry.municipalities] if at else []
+    own = at.codes() if at else {}
     for name in dict.fromkeys([*own, *profile_names()]):
-        profile = load_profile(name)
+        profile = own.get(name) or load_profile(name)
         for each in profile.provisions:
             if each.id == provision_id:
                 return profile, each
@@ -192,7 +192,7 @@ def _found(provision_id: str, at: Opened | None) -> tuple[Profile, Provision]:
 
 def _zone(profile: Profile, at: Opened | None) -> tzinfo:
     """The municipality's zone in the registry; without one there New York's, whose law the clocks follow."""
-    found = [each for each in at.registry.municipalities if load_profile(each.profile) == profile] if at else []
+    found = [each for each in at.registry.municipalities if at.code_of(each.id) == profile] if at else []
     return localtime.zone(found[0].time_zone if found else _NEW_YORK)
 
 
@@ -201,6 +201,9 @@ def _starts(given: list[str], provision: Provision, where: tzinfo) -> dict[Start
     read = [each.read(reading) for each in provision.deadlines for reading in (each.strict, each.lenient)]
     known = {each.starts: each.starts for each in read}
     found: dict[Start, int] = {}
+    if not given:
+        told = ", ".join(f"{name} ({START_TEXT[name]})" for name in sorted(known.values()))
+        raise InputError(f"say when its clocks start: --start NAME=TIME; those of {provision.id} start with {told}")
     for text in given:
         name, _, moment = text.partition("=")
         if name not in known or not moment:

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from headwall import codes
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, Reason
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, Reason, wrapped
 from headwall.cli.opened import Opened, named, opened
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import localtime
@@ -43,12 +41,11 @@ def list_choices(code: Code, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJ
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    table = Table("Key", "In force", "By default", "Since, by whom", "May be")
     for row in rows:
-        made = f"{row['since']}, {row['by']}" if row["by"] else ""
-        made += "".join(f"\nfrom {each['from']}: {each['value']} ({each['by']})" for each in row["later"])
-        table.add_row(f"{row['key']} ({row['question']})", row["value"], row["default"], made, row["allowed"])
-    Console(markup=False, emoji=False, highlight=False).print(table)
+        print(_told(row))
+        for each in row["later"]:
+            print(f"    from {each['from']}: {_or_code(each['value'])}, by {each['by']}")
+        print(wrapped("    ", f"{row['about']} May be {row['allowed']}."))
 
 
 def choose(
@@ -81,7 +78,7 @@ def choose(
     if as_json:
         print(json.dumps(_row(profile, setting, day), ensure_ascii=False))
         return
-    print(f"{profile.municipality}: {key} is {choice.written or 'as the code has it'} from {day} on, by {choice.by}.")
+    print(f"{profile.municipality}: {key} is {_or_code(choice.written)} from {day} on, by {choice.by}.")
     print(setting.about)
 
 
@@ -141,6 +138,19 @@ def _row(profile: Profile, setting: Setting, day: date) -> dict[str, Any]:
         "allowed": setting.wanted,
         "about": setting.about,
     }
+
+
+def _told(row: dict[str, Any]) -> str:
+    """What is in force of a key, in a line."""
+    head = f"{row['key']} ({row['question']}): {_or_code(row['value'])}"
+    if row["by"] is None:
+        return f"{head}, by default"
+    reason = f": {row['reason']}" if row["reason"] else ""
+    return wrapped("", f"{head}, from {row['since']} by {row['by']}{reason} (by default {_or_code(row['default'])})")
+
+
+def _or_code(value: str) -> str:
+    return value or "as the code has it"
 
 
 def _permit_row(permit: StatePermit) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from headwall.cli.node_config import node_config
 from headwall.cli.node_show import node_show
 from headwall.cli.opened import Opened, named, opened
 from headwall.law import localtime
-from headwall.law.profile import load_profile
 from headwall.ledger import log_book, schema
 from headwall.registry.model import Node
 from headwall.rules import duties
@@ -36,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def list_nodes(config: ConfigOption = DEFAULT_CONFIG) -> None:
     """Every node of the registry, judged by the age of its data, and nodes that nobody has claimed."""
     with opened(config) as at, at.ledger.read() as conn:
-        profiles = {entry.profile: load_profile(entry.profile) for entry in at.registry.municipalities}
+        profiles = at.codes()
         now_us = at.clock.now_us()
         boards = status.boards(conn, at.registry, status.gauges_at(conn, at.registry, profiles, now_us), now_us)
         accepted = {(row.node, row.stream): row for row in conn.execute(sa.select(schema.acceptances))}

@@ -14,7 +14,6 @@ from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.node_command import as_data
 from headwall.cli.opened import Opened, minute, opened
 from headwall.downlink import commands
-from headwall.law.profile import load_profile
 from headwall.ledger import schema
 from headwall.web import status
 
@@ -51,7 +50,7 @@ def node_show(
 
 def _gather(at: Opened, node: str) -> dict[str, Any]:
     at.registry.require_node(node)
-    profiles = {entry.profile: load_profile(entry.profile) for entry in at.registry.municipalities}
+    profiles = at.codes()
     now_us = at.clock.now_us()
     with at.ledger.read() as conn:
         gauges = status.gauges_at(conn, at.registry, profiles, now_us)

@@ -11,8 +11,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from headwall.clock import Clock, to_us
+from headwall.codes import at_gateway
 from headwall.errors import HeadwallError, InputError, UnknownThingError
 from headwall.law import localtime
+from headwall.law.profile import Profile
 from headwall.ledger.ledger import Ledger, why
 from headwall.ops.sources import open_clock
 from headwall.registry import Registry, load_registry
@@ -35,6 +37,15 @@ class Opened:
     def zone(self) -> tzinfo:
         """The zone of times that a person writes and reads: the first municipality's."""
         return self.registry.zone(self.registry.municipalities[0].id)
+
+    def codes(self) -> dict[str, Profile]:
+        """The codes of the registry's municipalities, with what persons have entered of them, by profile."""
+        with self.ledger.read() as conn:
+            return at_gateway(conn, self.registry)
+
+    def code_of(self, municipality: str) -> Profile:
+        """The code of one municipality."""
+        return self.codes()[self.registry.municipality(municipality).profile]
 
 
 @contextmanager

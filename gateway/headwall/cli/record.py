@@ -20,7 +20,6 @@ from headwall.hydrology.field_sample import UNITS, result
 from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
 from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
 from headwall.law import localtime
-from headwall.law.profile import load_profile
 from headwall.law.provisions import SewerTest as SewerTestClause
 from headwall.ledger import entries, log_book
 from headwall.registry.model import Site
@@ -409,8 +408,8 @@ def _allowance(at: Opened, text: str | None) -> Decimal:
     """As given, else the code's; InputError where the codes of the registry name none, or several."""
     if text is not None:
         return _number(text, "--allowance")
-    profiles = [load_profile(entry.profile) for entry in at.registry.municipalities]
-    found = {clause.gallons_per_inch_mile_day for profile in profiles for clause in profile.of(SewerTestClause)}
+    clauses = [clause for profile in at.codes().values() for clause in profile.of(SewerTestClause)]
+    found = {clause.gallons_per_inch_mile_day for clause in clauses}
     if len(found) != 1:
         raise InputError(
             f"--allowance is needed: the codes of the registry name {len(found) or 'no'} amounts; write the gallons "

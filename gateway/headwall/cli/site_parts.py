@@ -11,7 +11,6 @@ from headwall.cli.opened import Opened, minute
 from headwall.derive.explanation import FLAG_TEXT
 from headwall.hydrology.derived import Derived
 from headwall.law import localtime
-from headwall.law.profile import load_profile
 from headwall.law.provision import CONFIDENCE_TEXT, Provision
 from headwall.officer_units import shown, shown_derived
 from headwall.registry.model import Site
@@ -48,7 +47,7 @@ def row(head: str, text: str) -> str:
 
 def clause_of(at: Opened, site: Site, kind: type[Any], at_us: int) -> Any:
     """The clause of a kind in the code of the site's municipality that is in force; None without one."""
-    profile = load_profile(at.registry.municipality(site.municipality).profile)
+    profile = at.code_of(site.municipality)
     day = localtime.day_of(at_us, at.registry.zone(site.municipality))
     return next(iter(profile.in_force(kind, day)), None)
 
