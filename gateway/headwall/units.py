@@ -48,6 +48,8 @@ _ALIASES: Final[dict[str, str]] = {
     "millimetres": "mm",
 }
 _DEPTH = re.compile(r"\s*(\d{1,9}(?:\.\d{1,12})?|\.\d{1,12})\s*([a-zA-Z.\"]+)\s*", re.ASCII)
+_AREA = re.compile(r"\s*(\d{1,7}(?:\.\d{1,3})?) (acres?|sq ft)\s*", re.ASCII)
+_SQ_FT_PER_ACRE: Final = 43_560
 _MM_PER_IN: Final = Fraction(254, 10)
 _QUANTITY = re.compile(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*([a-zA-Z][a-zA-Z0-9/]*)\s*", re.ASCII)
 _DURATION = re.compile(r"\s*(\d{1,5}) ?(m|min|h|d)\s*", re.ASCII)
@@ -139,6 +141,14 @@ def parse_quantity(text: object, base: str) -> Fraction:
     if match[2] not in FACTORS or FACTORS[match[2]][1] != base:
         raise InputError(f"{text!r}: the unit must be one of {fitting}")
     return convert(Decimal(match[1]), match[2], base)
+
+
+def parse_area(text: str) -> Fraction:
+    """The square feet in a text such as "6.2 acres" or "5000 sq ft"; InputError for anything else."""
+    match = _AREA.fullmatch(text)
+    if match is None:
+        raise InputError(f'{text!r} is no area; write a number and a unit, such as "6.2 acres" or "5000 sq ft"')
+    return Fraction(Decimal(match[1])) * (1 if match[2] == "sq ft" else _SQ_FT_PER_ACRE)
 
 
 def quanta_to_reach(threshold: Depth, quantum: Depth) -> int:

@@ -9,10 +9,11 @@ from itertools import combinations
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from headwall.errors import ConfigurationError, InputError
-from headwall.law.profile import load_profile
+from headwall.law.profile import Profile, load_profile
 from headwall.registry.dated import Dated
 from headwall.registry.measures import NEEDED_BY, QUANTITIES_OF, Level
 from headwall.registry.model import Municipality, Node, Person, RegistryFile, Site
+from headwall.registry.project import dated_parts, faults_by_code
 from headwall.registry.spans import span_of
 from headwall.wire.contract import UNIT_OF
 
@@ -93,6 +94,7 @@ class _Context:
     def __init__(self, file: RegistryFile, zones: dict[str, ZoneInfo], faults: list[str]) -> None:
         self._zones = zones
         self._faults = faults
+        self._profiles = {entry.id: entry.profile for entry in file.municipalities}
         self._people = {entry.id for entry in file.people}
         self._streams = {f"{node.id}/{stream.name}" for node in file.nodes for stream in node.datastreams}
         self._one_zone = len({entry.time_zone for entry in file.municipalities}) == 1
@@ -187,6 +189,7 @@ class _Context:
         groups[f"{where}, design flow"] += site.design_flows
         if site.design_flows and not (site.ratings or "flow" in roles):
             self._faults.append(f"{where}: a design flow needs a flow to compare: `ratings`, or a sensor of flow")
+        self._check_projects(site, groups, where)
         for correction in site.corrections:
             self._check_periods(
                 [correction], self._zones.get(site.municipality, self._default_zone), f"{where}, correction"
@@ -194,6 +197,26 @@ class _Context:
         for kind, entries in (("septic", site.tanks), ("basin", site.basins)):
             if entries and site.kind != kind:
                 self._faults.append(f"{where}: {'`tanks`' if kind == 'septic' else '`basins`'} are of {kind} sites")
+
+    def _check_projects(self, site: Site, groups: dict[str, list[Dated]], where: str) -> None:
+        """What a project says in the words of its code has to be there, and its dated parts must not overlap."""
+        groups[f"{where}, project"] += site.projects
+        if site.projects and site.kind != "construction":
+            self._faults.append(f"{where}: `projects` are of construction sites")
+        for project in site.projects:
+            name = f"{where}, project {project.name!r}"
+            for part, entries in dated_parts(project).items():
+                groups[f"{name}, {part}"] += entries
+            for guarantee in project.guarantees:
+                groups[f"{name}, guarantee {guarantee.reference}"].append(guarantee)
+            self._faults.extend(f"{name}, {fault}" for fault in faults_by_code(project, self._profile(site)))
+
+    def _profile(self, site: Site) -> Profile | None:
+        """The code of a site; None where it cannot be read, which is told elsewhere."""
+        try:
+            return load_profile(self._profiles[site.municipality])
+        except (KeyError, ConfigurationError):
+            return None
 
     def _zone(self, municipality: str | None, where: str) -> ZoneInfo:
         if municipality is None:

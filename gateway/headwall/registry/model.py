@@ -13,6 +13,7 @@ from pydantic import Field
 
 from headwall.registry.dated import MOST_MIN, Dated, Entry, Said
 from headwall.registry.measures import Basin, Correction, DesignFlow, Level, Rating, Role, SizeM, Tank
+from headwall.registry.project import Project
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
 StreamName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9_]+$", max_length=32)]
@@ -61,7 +62,9 @@ class SitePerson(Dated):
     """A person's part in a site, e.g. developer or trained_contractor."""
 
     person: Slug
-    role: Literal["developer", "trained_contractor", "owner", "site_contact"]
+    role: Literal[
+        "applicant", "developer", "owner", "site_contact", "trained_contractor", "qualified_inspector", "engineer"
+    ]
 
 
 class SiteGauge(Dated):
@@ -106,6 +109,7 @@ class Site(Entry):
     basins: tuple[Basin, ...] = ()
     design_flows: tuple[DesignFlow, ...] = ()
     not_tributary: tuple[NotTributary, ...] = ()
+    projects: tuple[Project, ...] = ()
 
 
 class Calibration(Entry):

@@ -24,6 +24,7 @@ from headwall.registry.model import (
     SiteSensor,
     SiteStatus,
 )
+from headwall.registry.project import SiteProject, site_project
 from headwall.registry.spans import Span, in_force, instant_us, span_of
 
 
@@ -81,6 +82,7 @@ class Registry:
         self._gauge_sites: dict[str, list[tuple[Site, Span[SiteGauge]]]] = defaultdict(list)
         self._roles: list[tuple[Person, Span[PersonRole]]] = []
         self._measures: dict[str, SiteMeasures] = {}
+        self._projects: dict[str, list[SiteProject]] = {}
         self._index()
 
     def _index(self) -> None:
@@ -91,6 +93,7 @@ class Registry:
             zone = self._zone[site.municipality]
             self._status[site.id] = [span_of(entry, zone) for entry in site.status]
             self._site_people[site.id] = [span_of(entry, zone) for entry in site.people]
+            self._projects[site.id] = [site_project(entry, zone) for entry in site.projects]
             self._site_gauges[site.id] = [span_of(entry, zone) for entry in site.gauges]
             for span in self._site_gauges[site.id]:
                 self._gauge_places[span.entry.datastream].append((site, span))
@@ -210,6 +213,14 @@ class Registry:
     def status_spans(self, site: str) -> list[Span[SiteStatus]]:
         """Every status of a site with its period, in the order of the file."""
         return list(self._status[site])
+
+    def projects(self, site: str) -> list[SiteProject]:
+        """Every project of a site, in the order of the file."""
+        return list(self._projects[site])
+
+    def project_at(self, site: str, at_us: int) -> SiteProject | None:
+        """The project of a site at the instant."""
+        return next((each for each in self._projects[site] if each.span.holds(at_us)), None)
 
     def status_of(self, site: str, at_us: int) -> SiteStatus | None:
         """The site's status at the instant; None before its first one or in a hole between two."""
