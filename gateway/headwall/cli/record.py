@@ -4,34 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, Note
+from headwall.cli.entering import By, Replaces, SiteArgument, When, enter, past, site_of
+from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.hydrology.field_sample import UNITS, result
 from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
 from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
-from headwall.law import localtime
+from headwall.law.provisions import DesignCertificate
 from headwall.law.provisions import SewerTest as SewerTestClause
-from headwall.ledger import entries, log_book
-from headwall.registry.model import Site
+from headwall.ledger import entries
 from headwall.units import decimal_text, parse_quantity
 
-By = Annotated[str, typer.Option("--by", help="name of the person who measured or did it")]
-When = Annotated[str | None, typer.Option("--at", help="when: 2026-06-10 15:42, local time; default: now")]
-Replaces = Annotated[
-    int | None,
-    typer.Option("--replaces", metavar="ID", min=1, max=2**63 - 1, help="the entry in whose stead this one stands"),
-]
-SiteArgument = Annotated[str, typer.Argument(metavar="SITE", help="site id of the registry")]
 #: deeper than any tank, basin or snow
 _MOST_M = 100
 _PIPE = re.compile(r"(\d{1,9}(?:\.\d{1,12})?) ?x ?(\d{1,9}(?:\.\d{1,12})?)")
@@ -42,7 +34,10 @@ def register(app: typer.Typer) -> None:
     record.command("snow")(snow)
     record.command("pump-out")(pump_out)
     record.command("septic")(septic)
+    record.command("septic-repair")(septic_repair)
+    record.command("septic-certificate")(septic_certificate)
     record.command("sediment")(sediment)
+    record.command("sediment-removed")(sediment_removed)
     record.command("sample")(sample)
     record.command("sewer-test")(sewer_test)
     record.command("withdraw")(withdraw)
@@ -66,14 +61,14 @@ def snow(
     """Water of snow or melt, measured by hand at a gauge that cannot; it counts as rain does."""
     with opened(config) as at:
         at.registry.require_datastream(gauge)
-        start_us, end_us = parse_time(start, at.zone, "--from"), _past(at, end, "--to")
+        start_us, end_us = parse_time(start, at.zone, "--from"), past(at, end, "--to")
         if start_us >= end_us:
             raise InputError(f"--from {start!r} is not before --to {end!r}")
         stream = at.registry.datastream(gauge, end_us)
         if stream is None or stream.quantity != "tips":
             raise InputError(f"{gauge} was no rain gauge in force at --to {end!r}; see the registry")
         fields = {"depth": _measure(depth, "m", "--depth", above=0), "start_us": start_us, "end_us": end_us}
-        _enter(at, entries.checked(entries.SnowWater, **fields, note=note), gauge, end_us, by, replaces)
+        enter(at, entries.checked(entries.SnowWater, **fields, note=note), gauge, end_us, by, replaces)
 
 
 def pump_out(
@@ -82,16 +77,17 @@ def pump_out(
     when: When = None,
     hauler: Annotated[str, typer.Option("--hauler", help="who took it away")] = "",
     volume: Annotated[str | None, typer.Option("--volume", help='"1000 gal"')] = None,
+    found: Annotated[str, typer.Option("--found", help="cracks, leaks, blockages, as the hauler saw it empty")] = "",
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
     """A septic tank was emptied: the forecast of its next pump-out begins anew."""
     with opened(config) as at:
-        place = _site(at, site, "septic")
+        place = site_of(at, site, "septic")
         pumped = None if volume is None else _measure(volume, "m3", "--volume", above=0)
-        body = entries.checked(entries.PumpOut, hauler=hauler, volume=pumped, note=note)
-        _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
+        body = entries.checked(entries.PumpOut, hauler=hauler, volume=pumped, found=found, note=note)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
 
 
 def septic(
@@ -111,7 +107,7 @@ def septic(
 ) -> None:
     """What a stick found in a septic tank: any of scum, sludge and liquid."""
     with opened(config) as at:
-        place, done_us = _site(at, site, "septic"), _past(at, when, "--at")
+        place, done_us = site_of(at, site, "septic"), past(at, when, "--at")
         lengths = (
             ("scum_clearance", scum_clearance, None),
             ("scum_bottom", scum_bottom, None),
@@ -128,7 +124,66 @@ def septic(
         for measured, fits in ((body.scum_bottom, scum_clearance_m), (body.sludge, sludge_clearance_m)):
             if tank is not None and measured is not None:
                 fits(tank.depths, float(parse_quantity(measured, "m")))  # says so if it does not fit
-        _enter(at, body, place.id, done_us, by, replaces)
+        enter(at, body, place.id, done_us, by, replaces)
+
+
+def septic_repair(
+    site: SiteArgument,
+    work: Annotated[str, typer.Argument(metavar="WORK", help="repair or replacement")],
+    by: By,
+    when: Annotated[str | None, typer.Option("--at", help="when it was completed; default: now")] = None,
+    designer: Annotated[str, typer.Option("--designer", help="the design professional")] = "",
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """A septic system was repaired or replaced: the code may ask for certificates at completion."""
+    with opened(config) as at:
+        place = site_of(at, site, "septic")
+        body = entries.checked(entries.SepticRepair, work=work, designer=designer, note=note)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
+
+
+def septic_certificate(
+    site: SiteArgument,
+    certificate: Annotated[str, typer.Argument(metavar="CERTIFICATE", help="its name in the code's clause")],
+    issued_by: Annotated[str, typer.Option("--issued-by", help="who signed it")],
+    reference: Annotated[str, typer.Option("--reference", help="by which it is found: number, file")],
+    by: By,
+    when: Annotated[str | None, typer.Option("--at", help="when it came in; default: now")] = None,
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """A certificate for a repaired or replaced septic system came in."""
+    with opened(config) as at:
+        place, done_us = site_of(at, site, "septic"), past(at, when, "--at")
+        profile = load_profile(at.registry.municipality(place.municipality).profile)
+        known = {each.name for clause in profile.of(DesignCertificate) for each in clause.certificates}
+        if certificate not in known:
+            told = ", ".join(sorted(known)) or "none"
+            raise InputError(f"{profile.municipality} knows no certificate {certificate!r}; it knows {told}")
+        fields = {"certificate": certificate, "issued_by": named(issued_by, "--issued-by")}
+        fields |= {"reference": named(reference, "--reference"), "note": note}
+        enter(at, entries.checked(entries.SepticCertificate, **fields), place.id, done_us, by, replaces)
+
+
+def sediment_removed(
+    site: SiteArgument,
+    by: By,
+    when: When = None,
+    volume: Annotated[str | None, typer.Option("--volume", help='"30 yd3"')] = None,
+    taken_to: Annotated[str, typer.Option("--taken-to", help="where it went")] = "",
+    note: Note = "",
+    replaces: Replaces = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Sediment was taken out of a trap or basin: survey it afterwards, so that it is known what is left."""
+    with opened(config) as at:
+        place = site_of(at, site, "basin")
+        taken = None if volume is None else _measure(volume, "m3", "--volume", above=0)
+        body = entries.checked(entries.SedimentRemoved, volume=taken, taken_to=taken_to, note=note)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
 
 
 def sediment(
@@ -142,9 +197,9 @@ def sediment(
 ) -> None:
     """Sediment of a basin, surveyed by hand: also after it was cleaned out."""
     with opened(config) as at:
-        place = _site(at, site, "basin")
+        place = site_of(at, site, "basin")
         body = entries.checked(entries.SedimentSurvey, depth=_measure(depth, "m", "--depth", least=0), note=note)
-        _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
 
 
 def sample(
@@ -167,7 +222,7 @@ def sample(
     """Water of an outfall, taken and tested by hand: any of the results."""
     told = (ammonia, potassium, fluoride, detergents, ph, conductivity, turbidity)
     with opened(config) as at:
-        place, fields = _site(at, site, "outfall"), {}
+        place, fields = site_of(at, site, "outfall"), {}
         for of, text in zip(UNITS, told, strict=True):
             if text is None:
                 continue
@@ -177,7 +232,7 @@ def sample(
                 raise InputError(f"--{of}: {error}") from None
             fields[of] = "".join(text.split())
         body = entries.checked(entries.FieldSample, **fields, note=note)
-        _enter(at, body, place.id, _past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
 
 
 def sewer_test(
@@ -220,7 +275,7 @@ def sewer_test(
             certified_by=named(certified_by, "--certified-by"),
             note=note,
         )
-        _enter(at, body, subject, _past(at, when, "--at"), by, replaces)
+        enter(at, body, subject, past(at, when, "--at"), by, replaces)
 
 
 def withdraw(
@@ -238,7 +293,7 @@ def withdraw(
         if isinstance(found.body, entries.Withdrawal):
             raise InputError(f"entry {number} is itself a withdrawal; enter again what it took back")
         body = entries.checked(entries.Withdrawal, reason=reason.strip())
-        _enter(at, body, found.subject, at.clock.now_us(), by, number)
+        enter(at, body, found.subject, at.clock.now_us(), by, number)
 
 
 def list_entries(
@@ -262,91 +317,6 @@ def list_entries(
             Console(markup=False, emoji=False).print(_table(found, instead, at))
 
 
-# ---- what they say
-
-
-def said(body: entries.Body) -> str:
-    """What an entry says, in a line for people."""
-    text = _WORDS[type(body)](body)
-    return f"{text} ({body.note})" if body.note else text
-
-
-def _snow_said(body: Any) -> str:
-    return f"{body.depth} of water from snow"
-
-
-def _pump_said(body: Any) -> str:
-    by = f" by {body.hauler}" if body.hauler else ""
-    return f"pumped out{by}" + (f", {body.volume}" if body.volume else "")
-
-
-def _septic_said(body: Any) -> str:
-    parts = {
-        "no scum": body.no_scum or None,
-        "scum clearance": body.scum_clearance,
-        "bottom of scum": body.scum_bottom and f"{body.scum_bottom} below the invert",
-        "sludge": body.sludge and f"{body.sludge} thick",
-        "liquid": body.liquid and f"{body.liquid} above the invert",
-    }
-    return ", ".join(name if value is True else f"{name} {value}" for name, value in parts.items() if value)
-
-
-def _sediment_said(body: Any) -> str:
-    return f"{body.depth} of sediment"
-
-
-def _sample_said(body: Any) -> str:
-    results = {of: getattr(body, of) for of in UNITS}
-    return ", ".join(f"{sample_name(of)} {text} {UNITS[of]}".strip() for of, text in results.items() if text)
-
-
-def sample_name(of: str) -> str:
-    """What a result is called."""
-    return "pH" if of == "ph" else of
-
-
-def _sewer_said(body: Any) -> str:
-    verdict = "not exceeded: passed" if body.passed else "exceeded: not passed"
-    return f"{body.method}, {body.leaked_gal} gal leaked, {body.allowed_gal} gal allowed, {verdict}"
-
-
-def _offence_said(body: Any) -> str:
-    convicted = "convicted" if body.convicted_us is not None else "nobody was convicted"
-    return f"offence of {body.violator} against {body.provision}, {convicted}, {body.reference}"
-
-
-def _remedy_said(body: Any) -> str:
-    recommended = f"recommended by {body.recommended_by}, " if body.recommended_by else ""
-    return f"{body.remedy}, by {body.violator}, case {body.case}; {recommended}agreed by {body.agreed_by}"
-
-
-_WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
-    entries.SnowWater: _snow_said,
-    entries.PumpOut: _pump_said,
-    entries.SepticMeasurement: _septic_said,
-    entries.SedimentSurvey: _sediment_said,
-    entries.FieldSample: _sample_said,
-    entries.SewerTest: _sewer_said,
-    entries.Offence: _offence_said,
-    entries.AlternativeRemedy: _remedy_said,
-    entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
-}
-
-
-def as_data(entry: entries.Entry[Any], replaced_by: int | None = None) -> dict[str, Any]:
-    """An entry for scripts."""
-    return {
-        "id": entry.id,
-        "subject": entry.subject,
-        "done_us": entry.done_us,
-        "by": entry.by,
-        "entered_us": entry.at_us,
-        "replaces": entry.replaces,
-        "replaced_by": replaced_by,
-        **msgspec.to_builtins(entry.body),
-    }
-
-
 def _table(found: list[entries.Entry[entries.Body]], instead: dict[int, int], at: Opened) -> Table:
     table = Table("ID", "Done", "Of", "What", "By")
     for each in found:
@@ -358,35 +328,6 @@ def _table(found: list[entries.Entry[entries.Body]], instead: dict[int, int], at
 
 
 # ---- reading what a person wrote
-
-
-def _enter(at: Opened, body: entries.Body, subject: str, done_us: int, by: str, replaces: int | None) -> None:
-    who, now_us = named(by), at.clock.now_us()
-    with at.ledger.begin() as conn:
-        made = entries.add_entry(conn, body, subject=subject, done_us=done_us, by=who, now_us=now_us, replaces=replaces)
-        if made is not None:
-            what = {"entry": made.id, "kind": made.kind, "subject": subject, "done_us": done_us}
-            log_book.append(conn, "entry", who, {**what, "replaces": replaces, "digest": made.digest}, now_us)
-    if made is None:
-        print("The ledger has this entry already; nothing was added.")
-        return
-    stead = "" if replaces is None else f", in the stead of {replaces}"
-    print(f"Entry {made.id}{stead}: {subject}, {localtime.short(done_us, at.zone)}, by {who}: {said(body)}.")
-
-
-def _site(at: Opened, identifier: str, kind: str) -> Site:
-    site = at.registry.require_site(identifier)
-    if site.kind != kind:
-        raise InputError(f"{identifier} is a {site.kind} site; this is entered of {kind} sites")
-    return site
-
-
-def _past(at: Opened, text: str | None, option: str) -> int:
-    now_us = at.clock.now_us()
-    found_us = now_us if text is None else parse_time(text, at.zone, option)
-    if found_us > now_us:
-        raise InputError(f"{option} {text!r} is in the future; enter what has been measured or done")
-    return found_us
 
 
 def _measure(text: str, base: str, option: str, *, above: int | None = None, least: int | None = None) -> str:

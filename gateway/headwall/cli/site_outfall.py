@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from headwall.cli import site_dry_weather
 from headwall.cli.common import wrapped
+from headwall.cli.entry_text import as_data, said, sample_name
 from headwall.cli.opened import Opened, minute
-from headwall.cli.record import as_data, said, sample_name
 from headwall.cli.site_parts import Found, entered_text, row, value_data
 from headwall.derive.derivation import quantities_of
 from headwall.derive.outfall import passed, turbidity_added

@@ -10,8 +10,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from headwall.cli.common import wrapped
+from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, minute
-from headwall.cli.record import as_data, said
 from headwall.cli.site_parts import (
     WITHIN_DAYS,
     WITHIN_US,

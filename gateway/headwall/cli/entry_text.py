@@ -1,0 +1,110 @@
+"""What an entry says, in words and as data, whatever its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from headwall.hydrology.field_sample import UNITS
+from headwall.ledger import entries
+
+
+def said(body: entries.Body) -> str:
+    """What an entry says, in a line for people."""
+    text = _WORDS[type(body)](body)
+    return f"{text} ({body.note})" if body.note else text
+
+
+def _snow_said(body: Any) -> str:
+    return f"{body.depth} of water from snow"
+
+
+def _pump_said(body: Any) -> str:
+    by = f" by {body.hauler}" if body.hauler else ""
+    found = f"; found: {body.found}" if body.found else ""
+    return f"pumped out{by}" + (f", {body.volume}" if body.volume else "") + found
+
+
+def _repair_said(body: Any) -> str:
+    return f"{body.work} of the septic system" + (f", designed by {body.designer}" if body.designer else "")
+
+
+def _certificate_said(body: Any) -> str:
+    return f"certificate of {body.certificate.replace('_', ' ')} by {body.issued_by}: {body.reference}"
+
+
+def _removed_said(body: Any) -> str:
+    much = f", {body.volume}" if body.volume else ""
+    return f"sediment removed{much}" + (f", taken to {body.taken_to}" if body.taken_to else "")
+
+
+def _septic_said(body: Any) -> str:
+    parts = {
+        "no scum": body.no_scum or None,
+        "scum clearance": body.scum_clearance,
+        "bottom of scum": body.scum_bottom and f"{body.scum_bottom} below the invert",
+        "sludge": body.sludge and f"{body.sludge} thick",
+        "liquid": body.liquid and f"{body.liquid} above the invert",
+    }
+    return ", ".join(name if value is True else f"{name} {value}" for name, value in parts.items() if value)
+
+
+def _sediment_said(body: Any) -> str:
+    return f"{body.depth} of sediment"
+
+
+def _sample_said(body: Any) -> str:
+    results = {of: getattr(body, of) for of in UNITS}
+    return ", ".join(f"{sample_name(of)} {text} {UNITS[of]}".strip() for of, text in results.items() if text)
+
+
+def sample_name(of: str) -> str:
+    """What a result is called."""
+    return "pH" if of == "ph" else of
+
+
+def _sewer_said(body: Any) -> str:
+    verdict = "not exceeded: passed" if body.passed else "exceeded: not passed"
+    return f"{body.method}, {body.leaked_gal} gal leaked, {body.allowed_gal} gal allowed, {verdict}"
+
+
+def _offence_said(body: Any) -> str:
+    convicted = "convicted" if body.convicted_us is not None else "nobody was convicted"
+    return f"offence of {body.violator} against {body.provision}, {convicted}, {body.reference}"
+
+
+def _remedy_said(body: Any) -> str:
+    recommended = f"recommended by {body.recommended_by}, " if body.recommended_by else ""
+    return f"{body.remedy}, by {body.violator}, case {body.case}; {recommended}agreed by {body.agreed_by}"
+
+
+_WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
+    entries.SnowWater: _snow_said,
+    entries.PumpOut: _pump_said,
+    entries.SepticMeasurement: _septic_said,
+    entries.SepticRepair: _repair_said,
+    entries.SepticCertificate: _certificate_said,
+    entries.SedimentRemoved: _removed_said,
+    entries.SedimentSurvey: _sediment_said,
+    entries.FieldSample: _sample_said,
+    entries.SewerTest: _sewer_said,
+    entries.Offence: _offence_said,
+    entries.AlternativeRemedy: _remedy_said,
+    entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
+}
+
+
+def as_data(entry: entries.Entry[Any], replaced_by: int | None = None) -> dict[str, Any]:
+    """An entry for scripts."""
+    return {
+        "id": entry.id,
+        "subject": entry.subject,
+        "done_us": entry.done_us,
+        "by": entry.by,
+        "entered_us": entry.at_us,
+        "replaces": entry.replaces,
+        "replaced_by": replaced_by,
+        **msgspec.to_builtins(entry.body),
+    }
