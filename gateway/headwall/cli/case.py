@@ -13,7 +13,7 @@ from rich.table import Table
 
 from headwall.cases import steps
 from headwall.cases.states import ENDED, MOVES
-from headwall.cli import case_text
+from headwall.cli import case_letter, case_text
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, wrapped
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.ledger import cases
@@ -52,6 +52,7 @@ def register(app: typer.Typer) -> None:
     _plain(case, "protest", "The owner protested against the cost; --by is who took it in.")
     _plain(case, "close", "You close it for good.")
     case.command("note")(note_)
+    case_letter.register(case)
     app.add_typer(case, name="case")
 
 
@@ -247,7 +248,7 @@ def _take(
         given = {
             name: parse_time(text, zone, option) for name, (text, option) in (times or {}).items() if text is not None
         }
-        told = steps.Told(who, done_us, note.strip(), means.strip(), outcome, given)
+        told = steps.Told(who, done_us, note.strip(), means.strip(), outcome, times=given)
         with at.ledger.begin() as conn:
             case = steps.take(conn, at.registry, number, action, told, now_us=now_us)
         _told(at, case, as_json)

@@ -5,7 +5,7 @@ PDF and word-processor file are both made from this, so they say the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -88,6 +88,10 @@ class Letter:
     left: tuple[str, ...]
     unconfirmed: tuple[str, ...]
     letter: bool = True
+
+    def with_left(self, more: Sequence[str]) -> Letter:
+        """With more to be seen to, before the rest."""
+        return replace(self, left=(*more, *self.left))
 
 
 def finished(letter: Letter) -> Letter:

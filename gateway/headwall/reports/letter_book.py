@@ -59,11 +59,10 @@ def kept(conn: sa.Connection, case: Case, where: tzinfo, kind: str | None = None
 
 def changes_since(conn: sa.Connection, case: Case, kind: str, where: tzinfo) -> list[str]:
     """What has changed in a case since the last letter of a kind was made, for a new draft to say."""
-    last = None
-    for last in kept(conn, case, where, kind):
-        pass
-    if last is None or not last.changed:
+    before = list(kept(conn, case, where, kind))
+    if not before or not before[-1].changed:
         return []
+    last = before[-1]
     when, what = full_time(last.row.at_us, where), "signed letter" if last.signed else "draft"
     return [f"The case has changed since the {what} of {when}: {'; '.join(last.changed)}."]
 
@@ -85,10 +84,15 @@ def note_draft(conn: sa.Connection, case: Case, letter: Letter, pdf: bytes, *, b
     return log_book.append(conn, DRAFT, by, {**_body(case, letter), "digest": digest, "blanks": open_}, now_us)
 
 
-def check_ready(letter: Letter) -> None:
-    """InputError for what no named person can sign off yet."""
+def check_is_letter(letter: Letter) -> None:
+    """InputError for a sheet for counsel."""
     if not letter.letter:
         raise InputError(f"{letter.kind} is a sheet of facts for counsel: there is nothing to sign")
+
+
+def check_ready(letter: Letter) -> None:
+    """InputError for what no named person can sign off yet."""
+    check_is_letter(letter)
     if letter.unconfirmed:
         told = "; ".join(f"headwall law confirm {each} --by NAME" for each in letter.unconfirmed)
         raise InputError(f"section numbers that it cites were not looked up in the code: {told}")

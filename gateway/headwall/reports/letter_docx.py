@@ -39,7 +39,7 @@ def as_docx(letter: Letter, *, foot: str) -> bytes:
         document.add_paragraph("\n\n_________________________________\nSignature, name, title, date")
     if letter.left:
         document.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
-        document.add_heading("For the officer: before this is signed", level=2)
+        document.add_heading("For the officer: what is left to do", level=2)
         _red(document.add_paragraph(), "This page is part of the draft alone: delete it.")
         for line in letter.left:
             document.add_paragraph(f"☐ {line}")
@@ -62,7 +62,7 @@ def _pieces(document: Document, letter: Letter) -> None:
                 table.autofit = False
                 for label, lines in rows:
                     left, right = table.add_row().cells
-                    left.width, right.width = Cm(4.1), Cm(12.8)
+                    left.width, right.width = Cm(4.8), Cm(12.1)
                     left.text, right.text = label, "\n".join(lines)
                 document.add_paragraph()
             case Items(items, boxes):

@@ -14,6 +14,7 @@ from headwall.law.provision import Provision
 from headwall.law.provisions import Appeal, CostRecovery, Notice, Penalty, Spill
 from headwall.law.state_spill import state_spill
 from headwall.ledger.approvals import approvals_at
+from headwall.ledger.cases import CaseStep
 from headwall.notify.wording import first_upper
 from headwall.reports import evidence
 from headwall.reports.letter import BLANK, Form, Heading, Items, Letter, Paragraph, Piece, Row, Rows
@@ -56,6 +57,7 @@ def _notice(matter: Matter, form: Form, kind: str) -> Letter:
                 *_recipients(matter, form, clause),
                 ("Date", (form.blank("date", "date of the notice", demanded=True, known=_dated(matter)),)),
                 ("Under", (f"{matter.profile.code}, {matter.cite(clause)}",)),
+                ("Given by", (first_upper(clause.owed_by),)),
                 ("Case", (f"{matter.case.id}, {matter.site.name}",)),
             )
         ),
@@ -148,7 +150,7 @@ def _appeal(matter: Matter, form: Form) -> list[Piece]:
     clause = matter.clause(Appeal)
     if clause is None:
         return []
-    chosen = str(matter.profile.choice("appeal.heard_by", matter.day))
+    chosen = str(matter.choice("appeal.heard_by"))
     until = form.blank("appeal_until", "last day of an appeal", known=matter.last_time(clause.kind, "file"))
     rows = (
         ("To", (chosen or clause.heard_by,)),
@@ -216,7 +218,7 @@ def _known(matter: Matter) -> str:
 
 def _calls(matter: Matter, form: Form, clause: Spill) -> tuple[Row, ...]:
     """Whoever is to be told, with a line to write on; then the calls that were logged."""
-    told = [each.name for each in (*clause.hazardous_to, *clause.nonhazardous_to)]
+    told = [each.name for each in clause.parties.values()]
     rows: list[Row] = [
         (
             first_upper(who),
@@ -224,12 +226,16 @@ def _calls(matter: Matter, form: Form, clause: Spill) -> tuple[Row, ...]:
         )
         for n, who in enumerate(dict.fromkeys(told))
     ]
-    logged: list[Row] = [
-        (matter.time(step.done_us), (" ".join(filter(None, (step.outcome, step.means, step.note))), f"by {step.by}"))
-        for step in matter.case.steps
-        if step.action in ("call", "tell")
-    ]
-    return (*rows, *logged)
+    return (*rows, *(_call(matter, clause, step) for step in matter.case.steps if step.action == "call"))
+
+
+def _call(matter: Matter, clause: Spill, step: CaseStep) -> Row:
+    """A call as it was logged: whom, whom it reached, at which number, how, and who called."""
+    to, reached, number = (str(step.details.get(key, "")) for key in ("to", "reached", "number"))
+    name = clause.parties[to].name if to in clause.parties else to
+    whom = " ".join(filter(None, (name, f"({reached})" if reached else "", number)))
+    how = ", ".join(filter(None, (step.means.replace("_", " "), f"by {step.by}")))
+    return matter.time(step.done_us), tuple(filter(None, (whom, how, step.note)))
 
 
 # ---- the statement of costs
@@ -238,7 +244,7 @@ def _calls(matter: Matter, form: Form, clause: Spill) -> tuple[Row, ...]:
 def _costs(matter: Matter, form: Form, kind: str) -> Letter:
     recovery = matter.clause(CostRecovery)
     clause: Provision = _needed(
-        matter, recovery or matter.clause(Provision, "corrective_measures"), "costs of an abatement"
+        matter, recovery or matter.clause(Provision, "corrective_measures"), "recovery of costs"
     )
     abated = matter.step("abate")
     known = matter.time(abated.done_us) if abated else ""
@@ -275,8 +281,8 @@ def _costs(matter: Matter, form: Form, kind: str) -> Letter:
 
 def _terms(matter: Matter, form: Form, clause: CostRecovery) -> tuple[Row, ...]:
     """Dates and rates, no account."""
-    months = matter.profile.choice("abatement.instalment_months", matter.day)
-    method = matter.profile.choice("interest.method", matter.day)
+    months = matter.choice("abatement.instalment_months")
+    method = matter.choice("interest.method")
     rate = f"{clause.interest_percent} percent a year, {method}"
     rate += f", or {clause.interest_cap}, if that is less" if clause.interest_cap else ""
     protest = form.blank("protest_until", "last day of a protest", known=matter.last_time(clause.kind, "protest"))
@@ -297,16 +303,16 @@ def _interest(matter: Matter, clause: CostRecovery) -> str:
 
 
 def _stop_work(matter: Matter, form: Form, kind: str) -> Letter:
-    return _sheet(matter, form, kind, "Facts for a stop-work order", ("stop_work",))
+    return _sheet(matter, form, kind, "stop-work order", ("stop_work",))
 
 
 def _suspension(matter: Matter, form: Form, kind: str) -> Letter:
-    return _sheet(matter, form, kind, "Facts for a suspension of access", ("emergency_suspension", "termination"))
+    return _sheet(matter, form, kind, "suspension of access", ("emergency_suspension", "termination"))
 
 
-def _sheet(matter: Matter, form: Form, kind: str, title: str, kinds: tuple[str, ...]) -> Letter:
+def _sheet(matter: Matter, form: Form, kind: str, what: str, kinds: tuple[str, ...]) -> Letter:
     found = [each for name in kinds if (each := matter.clause(Provision, name)) is not None]
-    first = _needed(matter, next(iter(found), None), title.lower())
+    first = _needed(matter, next(iter(found), None), what)
     counsel = f"{first_upper(first.owed_by)} and counsel decide whether, when and how."
     pieces: list[Piece] = [
         Paragraph(f"Gathered for counsel. {counsel} Nothing here says that the conditions of a clause are met."),
@@ -344,7 +350,7 @@ def _sheet(matter: Matter, form: Form, kind: str, title: str, kinds: tuple[str, 
             )
         ),
     ]
-    return _letter(matter, form, kind, title, first, pieces, [], letter=False)
+    return _letter(matter, form, kind, f"Sheet of facts: {what}", first, pieces, [], letter=False)
 
 
 def _case_rows(matter: Matter) -> tuple[Row, ...]:
@@ -421,8 +427,7 @@ def _letter(
     ]
     looked = [f"Look up the number of {each} in the code: headwall law confirm {each}" for each in matter.uncertain]
     doubts = [f"The code leaves open: {each}" for each in clause.ambiguities]
-    issuer = clause.owed_by if isinstance(clause, Notice) else profile.officer
-    sender = (profile.municipality, first_upper(issuer), *(each.name for each in officers))
+    sender = (profile.municipality, profile.officer, *(each.name for each in officers))
     if isinstance(clause, Spill):
         sender = ()  # who owes it writes it
     return Letter(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date, tzinfo
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
+from headwall import codes
 from headwall.cases import steps
 from headwall.cases.clocks import Code, Running
 from headwall.law import localtime
@@ -39,6 +40,7 @@ class Matter:
     case: Case
     now_us: int
     code: Code = field(init=False)
+    profile: Profile = field(init=False)
     site: Site = field(init=False)
     where: tzinfo = field(init=False)
     fact: Fact | None = field(init=False)
@@ -46,13 +48,10 @@ class Matter:
 
     def __post_init__(self) -> None:
         self.code = steps.code_of(self.registry, self.case)
+        self.profile = codes.code_of(self.conn, self.registry, self.case.municipality)
         self.site = self.registry.require_site(self.case.site)
         self.where = self.registry.zone(self.case.municipality)
         self.fact = evidence.fact_of(self.conn, self.case)
-
-    @property
-    def profile(self) -> Profile:
-        return self.code.profile
 
     @property
     def day(self) -> date:
@@ -67,6 +66,10 @@ class Matter:
         """The clause of a kind that stands in the article of the broken one, in force when it happened."""
         found = (each for each in self.profile.in_force(kind, self.day) if not name or each.kind == name)
         return next((each for each in found if each.article == self.article), None)
+
+    def choice(self, key: str) -> Any:
+        """How the municipality reads an open question when it happened."""
+        return self.profile.choice(key, self.day)
 
     def cite(self, clause: Provision) -> str:
         """The section as a letter prints it; one that nobody has looked up is marked and remembered."""
@@ -116,4 +119,3 @@ class Matter:
 def named(person: Person | None) -> str:
     """A person with his firm; empty for nobody."""
     return "" if person is None else ", ".join(filter(None, (person.name, person.firm)))
-
