@@ -80,6 +80,24 @@ def _remedy_said(body: Any) -> str:
     return f"{body.remedy}, by {body.violator}, case {body.case}; {recommended}agreed by {body.agreed_by}"
 
 
+def _report_said(body: Any) -> str:
+    signed = ", ".join(f"{each.name} ({each.role.replace('_', ' ')})" for each in body.signed)
+    to = f", delivered to {body.delivered_to}" if body.delivered_to else ""
+    copy = ", in the site log book" if body.in_log_book else ""
+    found = f": {body.found}" if body.found else ""
+    return f"inspection report signed by {signed}{to}{copy}{found}"
+
+
+def _presence_said(body: Any) -> str:
+    if not body.work:
+        return f"no work on {body.day}"
+    return f"work on {body.day}, trained contractor there: {', '.join(body.contractors) or 'none'}"
+
+
+def _plan_said(body: Any) -> str:
+    return "SWPPP found at the site" if body.there else "SWPPP not found at the site"
+
+
 _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SnowWater: _snow_said,
     entries.PumpOut: _pump_said,
@@ -92,6 +110,9 @@ _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SewerTest: _sewer_said,
     entries.Offence: _offence_said,
     entries.AlternativeRemedy: _remedy_said,
+    entries.SiteReport: _report_said,
+    entries.Presence: _presence_said,
+    entries.PlanSeen: _plan_said,
     entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
 }
 

@@ -50,10 +50,15 @@ class SnowWater(Body, frozen=True, kw_only=True, tag="snow_water"):
 
 
 class PumpOut(Body, frozen=True, kw_only=True, tag="pump_out"):
-    """A septic tank was emptied: subject a site. Scum and sludge begin anew."""
+    """A septic tank was emptied: subject a site. Scum and sludge begin anew.
+
+    Attributes:
+        found: cracks, leaks, blockages, as the hauler saw the empty tank.
+    """
 
     hauler: _Text = ""
     volume: Measure | None = None
+    found: _Text = ""
 
 
 class SepticMeasurement(Body, frozen=True, kw_only=True, tag="septic_measurement"):
@@ -79,6 +84,37 @@ class SepticMeasurement(Body, frozen=True, kw_only=True, tag="septic_measurement
             raise ValueError("scum is told once: its clearance, its bottom, or that there is none")
         if not scum and self.sludge is None and self.liquid is None:
             raise ValueError("a measurement of a septic tank needs scum, sludge or liquid")
+
+
+class SepticRepair(Body, frozen=True, kw_only=True, tag="septic_repair"):
+    """A septic system was repaired or replaced: subject a site, done at its completion.
+
+    Attributes:
+        designer: the design professional.
+    """
+
+    work: Literal["repair", "replacement"]
+    designer: _Text = ""
+
+
+class SepticCertificate(Body, frozen=True, kw_only=True, tag="septic_certificate"):
+    """A certificate for the repair or replacement before it came in: subject a site, done when it came.
+
+    Attributes:
+        certificate: which one, by its name in the clause.
+        reference: by which it is found.
+    """
+
+    certificate: _Line
+    issued_by: _Line
+    reference: _Line
+
+
+class SedimentRemoved(Body, frozen=True, kw_only=True, tag="sediment_removed"):
+    """Sediment was taken out of a trap or basin: subject a site. It fills anew."""
+
+    volume: Measure | None = None
+    taken_to: _Text = ""
 
 
 class SedimentSurvey(Body, frozen=True, kw_only=True, tag="sediment_survey"):
@@ -172,6 +208,61 @@ class AlternativeRemedy(Body, frozen=True, kw_only=True, tag="alternative_remedy
     conditions: list[_Line] = []
 
 
+class Signature(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who has signed a report, and as what."""
+
+    name: _Line
+    role: Literal["trained_contractor", "qualified_inspector", "applicant", "developer", "representative"]
+
+
+class SiteReport(Body, frozen=True, kw_only=True, tag="site_report"):
+    """The report of an inspection of a construction site's controls: subject a site, done when it was completed.
+
+    Attributes:
+        visited_us: when the site was looked at.
+        signed: by whom and as what, who visited first.
+        found: what was found of the controls.
+        delivered_us, delivered_to, means: of its delivery to the officer; absent: not yet, or not asked for.
+        in_log_book: a copy is in the log book at the site.
+        attachments: files of the log book, by SHA-256.
+    """
+
+    visited_us: int
+    signed: Annotated[list[Signature], msgspec.Meta(min_length=1, max_length=5)]
+    found: _Text = ""
+    delivered_us: int | None = None
+    delivered_to: _Text = ""
+    means: _Text = ""
+    in_log_book: bool = False
+    attachments: list[_Line] = []
+
+    def __post_init__(self) -> None:
+        if (self.delivered_us is None) != (not self.delivered_to):
+            raise ValueError("a delivery has a time and who got it, both")
+        if len({each.role for each in self.signed}) != len(self.signed):
+            raise ValueError("a report is signed once as one and the same")
+
+
+class Presence(Body, frozen=True, kw_only=True, tag="presence"):
+    """Who was at a construction site on a day: subject a site, done on that day.
+
+    Attributes:
+        day: local, as ISO has it.
+        work: there was construction, grading or other disturbance of soil.
+        contractors: trained contractors who were there.
+    """
+
+    day: Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    work: bool
+    contractors: list[_Line] = []
+
+
+class PlanSeen(Body, frozen=True, kw_only=True, tag="plan_seen"):
+    """Whether a copy of the SWPPP was found at a construction site: subject a site, done when it was looked for."""
+
+    there: bool
+
+
 class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
     """An entry was a mistake: what it replaces stands no more."""
 
@@ -182,11 +273,17 @@ AnyBody = (
     SnowWater
     | PumpOut
     | SepticMeasurement
+    | SepticRepair
+    | SepticCertificate
+    | SedimentRemoved
     | SedimentSurvey
     | FieldSample
     | SewerTest
     | Offence
     | AlternativeRemedy
+    | SiteReport
+    | Presence
+    | PlanSeen
     | Withdrawal
 )
 B = TypeVar("B", bound=Body)
