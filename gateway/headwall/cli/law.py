@@ -17,7 +17,7 @@ from headwall.cli import law_choices
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
-from headwall.law import clocks, localtime
+from headwall.law import localtime
 from headwall.law.ambiguities import questions
 from headwall.law.compare import differences
 from headwall.law.coverage import coverage
@@ -112,7 +112,7 @@ def due(
     starts = _starts(start or [], found, where)
     rows = []
     for each in found.deadlines:
-        falls = clocks.due(each, starts, where, profile.office_closes)
+        falls = profile.due(found, each, starts, where)
         times = (falls.strict_us, falls.lenient_us, falls.taken_us)
         told = [None if instant is None else localtime.iso(instant, where) for instant in times]
         rows.append({"clock": each.name, "rule": each.text, "strict": told[0], "lenient": told[1], "counts": told[2]})

@@ -5,6 +5,7 @@ A question that a municipality may read in its own way has settings: each a key 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
@@ -19,7 +20,7 @@ from headwall.law.provision import QuestionId
 
 #: a value as it is written: in TOML, in the log book, on the command line (there as text)
 Written = bool | int | str | list[int]
-#: a value as a rule reads it; None: a decimal that is left to the code
+#: a value as a rule reads it; None: a time or decimal that is left to the code
 Value = bool | int | str | Decimal | tuple[int, ...] | None
 Key = Annotated[str, Field(pattern=r"^[a-z][a-z_]*\.[a-z][a-z_0-9]*$")]
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}
@@ -29,13 +30,13 @@ class Setting(Table):
     """A key with what may be written for it.
 
     Attributes:
-        default: "" of a text or a decimal: as the code has it.
+        default: "" of a text, a time or a decimal: as the code has it.
         allowed: the words of a word.
         least, most: of numbers, both inclusive.
     """
 
     key: Key
-    type: Literal["word", "text", "flag", "whole", "wholes", "decimal"]
+    type: Literal["word", "text", "time", "flag", "whole", "wholes", "decimal"]
     default: Written
     allowed: list[str] = Field(default=[])
     least: Written | None = None
@@ -56,6 +57,7 @@ class Setting(Table):
         return {
             "word": " or ".join(self.allowed),
             "text": "a text",
+            "time": "a local time (16:30)",
             "flag": "true or false",
             "whole": f"a whole number{bounds}",
             "wholes": f"whole numbers{bounds}, each more than the one before",
@@ -103,6 +105,8 @@ def _value(type_: str, written: Written) -> Value:
             return tuple(written)
         case (("word" | "text"), str()):
             return written
+        case "time", str():
+            return written if re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", written) else None
         case "decimal", str():
             try:
                 found = Decimal(written)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
-from datetime import date, time
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, time, tzinfo
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,9 +20,12 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from headwall.errors import ConfigurationError
 from headwall.law.choices import Choice, in_order, value_on
-from headwall.law.deadlines import Table
+from headwall.law.clocks import Due, due
+from headwall.law.deadlines import Deadline, Start, Table
+from headwall.law.localtime import day_of
 from headwall.law.provision import CONFIDENCE_TEXT, Confidence, Provision
 from headwall.law.provisions import AnyProvision
+from headwall.law.reading import as_read, office_closes
 from headwall.law.state_permit import StatePermit, in_turn
 from headwall.law.storm_report import StormNumbers, StormReport
 
@@ -117,6 +120,26 @@ class Profile(Table):
         """The permits of the State that persons have entered, each until the next of its program."""
         return self._permits
 
+    def closes(self, day: date) -> time:
+        """When the office closes on a local day, as the municipality has it then."""
+        return office_closes(self.office_closes, partial(self.choice, day=day))
+
+    def read(self, provision: Provision, deadline: Deadline, day: date) -> Deadline:
+        """A deadline of a provision as the municipality reads it on a local day."""
+        return as_read(provision, deadline, partial(self.choice, day=day))
+
+    def due(self, provision: Provision, deadline: Deadline, starts: Mapping[Start, int], where: tzinfo) -> Due:
+        """When a deadline of a provision falls, read as the municipality did when its clock started.
+
+        Args:
+            starts: the instants that are known, by what they are.
+            where: the municipality's time zone.
+        """
+        if not starts:
+            return Due(None, None, None)
+        day = day_of(min(starts.values()), where)
+        return due(self.read(provision, deadline, day), starts, where, self.closes(day))
+
     def state_permit_notice(self, day: date) -> str | None:
         """What to tell the officer while no numbers of the State's permit for construction are in force here."""
         if any(each.program == "construction" and each.in_force(day) for each in self.permits):
@@ -131,7 +154,8 @@ class Profile(Table):
     def choice(self, key: str, day: date) -> Any:
         """How the municipality reads an open question on a local day, by the type of the key in law/ambiguities.toml.
 
-        A word or text is a str, a flag a bool, a whole an int, wholes a tuple of int, a decimal a Decimal or None.
+        A word or text is a str, a flag a bool, a whole an int, wholes a tuple of int, a decimal a Decimal or None, a
+        time "16:30" or None.
         KeyError for a key that no question has.
         """
         return value_on(self.choices, key, day)
