@@ -17,6 +17,7 @@ from headwall.ledger import cases, entries, log_book
 from headwall.ledger.ledger import Ledger
 from headwall.reports import letter_book
 from headwall.reports.letter import Letter, finished
+from headwall.reports.letter_text import as_text
 from headwall.reports.letters import KINDS, draft
 from headwall.reports.matter import Matter
 from headwall.reports.penalty_sheet import PenaltySheet, convictions, penalty_sheet
@@ -43,6 +44,7 @@ def letter(
         typer.Option("--fill", metavar="KEY=TEXT", help="what stands in a blank; the draft lists them"),
     ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="where the files go")] = Path(),
+    text: Annotated[bool, typer.Option("--text", help="only show the draft: no file, nothing on record")] = False,
     sign: Annotated[bool, typer.Option("--sign", help="you sign it off: it is kept, and no draft any more")] = False,
     file: Annotated[
         Path | None, typer.Option("--file", metavar="PDF", help="with --sign: the letter as you finished it yourself")
@@ -53,6 +55,8 @@ def letter(
     """A draft as PDF and for a word processor; with --sign the letter that you sign off, as PDF."""
     if file is not None and not sign:
         raise InputError("--file goes with --sign: it is the letter that is signed")
+    if text and sign:
+        raise InputError("--text shows a draft; --sign makes a letter: one of the two")
     given = dict(map(_filled, fill or []))
     with opened(config) as at:
         who, now_us = named(by), at.clock.now_us()
@@ -62,7 +66,9 @@ def letter(
             changed = letter_book.changes_since(conn, matter.case, kind, matter.where)
             if sign:
                 letter_book.check_unchanged(conn, matter.case, kind, matter.where)
-        if sign:
+        if text:
+            print(as_text(made.with_left(changed)), end="")
+        elif sign:
             _sign(at, matter, made, who, into, file, as_json)
         else:
             _draft(at, matter, made.with_left(changed), who, into, as_json)

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from headwall.cli import record_offence
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, Note
 from headwall.cli.entering import By, Replaces, SiteArgument, When, enter, past, site_of
 from headwall.cli.entry_text import as_data, said
@@ -40,6 +41,7 @@ def register(app: typer.Typer) -> None:
     record.command("sediment-removed")(sediment_removed)
     record.command("sample")(sample)
     record.command("sewer-test")(sewer_test)
+    record_offence.register(record)
     record.command("withdraw")(withdraw)
     record.command("list")(list_entries)
     app.add_typer(record, name="record")
@@ -158,7 +160,7 @@ def septic_certificate(
     """A certificate for a repaired or replaced septic system came in."""
     with opened(config) as at:
         place, done_us = site_of(at, site, "septic"), past(at, when, "--at")
-        profile = load_profile(at.registry.municipality(place.municipality).profile)
+        profile = at.code_of(place.municipality)
         known = {each.name for clause in profile.of(DesignCertificate) for each in clause.certificates}
         if certificate not in known:
             told = ", ".join(sorted(known)) or "none"
