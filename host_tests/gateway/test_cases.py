@@ -195,6 +195,8 @@ _CLOCKS = {
         "elmsford-288-28-appeal hear": ("06-30 16:30", "07-01 00:00", "06-30 16:30"),
         "elmsford-288-27-notice correct_by": ("06-30 16:30", "06-30 16:30", "06-30 16:30"),
         "elmsford-288-29-corrective correct": ("06-26 16:30", "06-27 00:00", "06-27 00:00"),
+        "elmsford-288-29-corrective request_from": ("06-27 00:00", "06-27 00:00", "06-27 00:00"),
+        "elmsford-288-30-costs lien": ("06-23 00:00", "07-14 00:00", "07-14 00:00"),
         "elmsford-288-30-costs tell": ("07-05 16:30", "07-07 00:00", "07-05 16:30"),
         "elmsford-288-30-costs protest": ("07-05 16:30", "07-14 00:00", "07-14 00:00"),
         "elmsford-288-30-costs interest": ("06-19 00:00", "07-11 00:00", "07-11 00:00"),
@@ -205,6 +207,7 @@ _CLOCKS = {
         "hillburn-192-21-appeal serve": ("06-21 16:30", "06-23 00:00", "06-21 16:30"),
         "hillburn-192-20a-notice correct_by": ("06-30 16:30", "06-30 16:30", "06-30 16:30"),
         "hillburn-192-22-corrective correct": ("06-24 16:30", "06-25 00:00", "06-25 00:00"),
+        "hillburn-192-22-corrective request_from": ("06-25 00:00", "06-25 00:00", "06-25 00:00"),
     },
 }
 
@@ -260,7 +263,8 @@ def test_a_step_entered_again_moves_the_clocks_that_it_had_set(house: OutfallHou
     take(house, "serve", "06-10 11:00", times={"dated": local("06-10 09:00"), "correct_by": local("07-01 09:00")})
     case = take(house, "serve", "06-11 11:00", note="a wrong date", times={"dated": local("06-11 09:00")})
     assert timeline(house, case) == {"elmsford-288-28-appeal file": ("06-21 16:30", "06-23 00:00", "06-23 00:00")}
-    assert {each.name: each.taken_us is None for each in case.steps[-1].clocks} == {"file": False, "correct_by": True}
+    over = {each.name: each.taken_us is None for each in case.steps[-1].clocks}
+    assert over == {"file": False, "correct_by": True, "request_from": True}
 
 
 def test_a_notice_that_was_set_aside_leaves_nothing_to_correct(house: OutfallHouse) -> None:
@@ -384,7 +388,7 @@ def test_no_way_leads_to_a_persons_state_without_a_name(walked: OutfallHouse, wa
     house, now_us = walked, START
     with house.ledger.begin() as conn:
         opened_ = {"kind": "suspected_discharge", "municipality": "elmsford", "site": SITE, "notice": None}
-        opened_ |= {"historical": False, "span": (now_us, now_us), "note": "", "by": "headwall", "now_us": now_us}
+        opened_ |= {"historical": False, "span": (now_us, now_us), "now_us": now_us}
         number = steps.opened(conn, **opened_).id
         for action, by, outcome, told in walk:
             times = {"serve": {"dated": now_us}, "appeal": {"received": now_us}}.get(action, {}) if told else {}

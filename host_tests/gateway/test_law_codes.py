@@ -17,6 +17,7 @@ from headwall.law.provisions import (
     Escrow,
     Exemptions,
     FailingSystem,
+    IllicitConnection,
     Notice,
     Penalty,
     Periodic,
@@ -26,6 +27,7 @@ from headwall.law.provisions import (
     Spill,
     StageNotice,
 )
+from headwall.law.state_spill import state_spill
 from headwall.law.storm_report import StormReport
 
 CODES = ["bayville", "elmsford", "hillburn", "horseheads", "north_castle"]
@@ -103,20 +105,41 @@ def test_spills_are_told_by_the_next_business_day_and_confirmed_within_three() -
         assert (spill.deadline("notice").count, spill.deadline("notice").unit) == (1, "business_days"), name
         assert (spill.deadline("confirmation").count, spill.deadline("confirmation").unit) == (3, "business_days"), name
         assert spill.deadline("hazardous_call").says == "immediately", name
-        assert "dispatch" in spill.hazardous_to[0], name
+        assert spill.hazardous_to[0].id == "dispatch", name
         assert spill.retention is not None and spill.retention.count == 3, name
 
 
 def test_hazardous_release_is_told_to_whom_each_code_names() -> None:
-    told = {name: code.of(Spill)[0].hazardous_to for name, code in codes()}
-    assert "municipality and the responsible MS4" in told["hillburn"][0]
-    assert told["bayville"][1:] == [
-        "the Stormwater Management Officer",
-        "the Village Police Department",
-        "the Village Clerk",
-    ]
-    assert len(told["elmsford"]) == len(told["north_castle"]) == 1  # dispatch alone
-    assert "next business day" in told["horseheads"][1]
+    spills = {name: code.of(Spill)[0] for name, code in codes()}
+    told = {name: [each.id for each in spill.hazardous_to] for name, spill in spills.items()}
+    assert told == {
+        "hillburn": ["dispatch", "municipality", "ms4"],
+        "bayville": ["dispatch", "smo", "police", "clerk"],
+        "elmsford": ["dispatch"],
+        "north_castle": ["dispatch"],
+        "horseheads": ["dispatch"],
+    }
+    later = {name: [each.id for each in spill.hazardous_notice_to] for name, spill in spills.items()}
+    assert {name: parties for name, parties in later.items() if parties} == {"horseheads": ["village"]}
+
+
+def test_a_sewage_line_is_a_violation_by_itself_where_the_code_says_so() -> None:
+    said = {name: code.of(IllicitConnection)[0].sewage_line for name, code in codes()}
+    assert said == {
+        "hillburn": False,
+        "bayville": False,
+        "elmsford": True,
+        "north_castle": True,
+        "horseheads": True,
+    }
+
+
+def test_every_spill_begins_with_dispatch_and_the_hotline_of_the_state() -> None:
+    lines = state_spill().call_first
+    assert lines[0].startswith("CALL FIRST: 911")
+    assert "1-800-457-7362: within 2 hours" in lines[1]
+    assert "State law and not of the municipality's code; the attorney confirms it" in lines[1]
+    assert "never stands in for a call" in lines[2]
 
 
 def test_bayville_counts_the_confirmation_from_either_notice_and_the_others_may_from_the_telephone() -> None:

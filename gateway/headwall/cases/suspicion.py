@@ -51,8 +51,6 @@ def follow(
             notice=key,
             historical=historical,
             span=span,
-            by=log_book.HEADWALL,
-            note="",
             now_us=now_us,
         )
         return

@@ -29,7 +29,6 @@ class Plain(Provision):
         "contaminating_activity",
         "dye_test",
         "permitted_discharge",  # one under a State or federal permit
-        "proof_of_compliance",
         "bmp_order",
         "emergency_suspension",
         "termination",  # of access to the storm sewer, after a proposal
@@ -48,7 +47,6 @@ class Plain(Provision):
         "stop_work",
         "occupancy",
         "variance",
-        "design_certificate",
         "state_permit",  # numbers stand in a permit of the State
         "nuisance",
         "information",
@@ -62,9 +60,19 @@ class DischargeApproval(Provision):
     for_a_period: bool  # whether the code has it approved for a stated period
 
 
+class ProofOfCompliance(Provision):
+    """Who has an industrial or construction permit shows that he keeps it before he may discharge."""
+
+    kind: Literal["proof_of_compliance"]
+    required: bool  # whether the code asks for it, or lets the officer ask
+    accepted_by: str = Field(min_length=1)  # whose form counts
+
+
 class PermitType(Table):
     name: str = Field(min_length=1)
     ends_with_state_permit: bool = False
+    ends_with_change: list[Literal["owner", "use"]] = Field(default=[])  # of the premises
+    transfer_by_approval: bool = False  # a new owner needs the officer's approval to keep it
 
 
 class ConnectionPermit(Provision):
@@ -87,6 +95,7 @@ class Periodic(Provision):
     ]
     times: int = Field(default=1, ge=1, le=7)  # how often within the period
     at_least: AreaText | None = None  # disturbed area from which on it is due
+    area_of: Literal["project", "at_once"] = "project"  # all that is disturbed in its course, or what is open at a time
     only_if: str = ""  # a condition that a person declares
 
 
@@ -143,6 +152,8 @@ class Area(Provision):
 
     kind: Literal["applicability", "disturbance_ceiling"]
     area: AreaText
+    #: what is smaller and part of a larger common plan: the clause holds for any; "open": its areas are added if chosen
+    common_plan: Literal["", "any", "open"] = ""
     exempt: list[str] = Field(default=[])
 
 
@@ -180,6 +191,20 @@ class SepticPumpOut(Provision):
     only_if: str
 
 
+class Certificate(Table):
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,31}$")]
+    text: str = Field(min_length=1)
+    issued_by: str = Field(min_length=1)
+
+
+class DesignCertificate(Provision):
+    """Certificates at the completion of a repair or replacement."""
+
+    kind: Literal["design_certificate"]
+    certificates: list[Certificate] = Field(min_length=1)
+    only_if: str = ""  # a condition that a person declares
+
+
 class SewerTest(Provision):
     kind: Literal["sewer_test"]
     gallons_per_inch_mile_day: int = Field(gt=0)
@@ -188,6 +213,8 @@ class SewerTest(Provision):
 class ExemptSource(Table):
     name: str = Field(min_length=1)
     only: str = ""  # the condition that the code puts to this source
+    ruling: bool = False  # the code does not list it plainly: it is exempt once the officer has ruled so
+    ruled_by: str = ""  # or once the municipality has chosen so: a key of law/ambiguities.toml
 
 
 class Exemptions(Provision):
@@ -220,6 +247,7 @@ class Party(Table):
 
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,15}$")]
     name: str = Field(min_length=1)
+
 
 class Spill(Provision):
     """Who is told of a release, how fast and by what means. The call to emergency dispatch comes first, always."""
@@ -330,7 +358,9 @@ class CostRecovery(Provision):
     payments_max: int = Field(gt=0)
     interest_percent: Annotated[str, Field(pattern=r"^\d{1,2}(\.\d)?$")]  # a year
     interest_cap: str = ""
-    lien_after: list[Literal["appeal", "protest"]] = Field(min_length=1)  # whose time must be over; of two, both readings
+    lien_after: list[Literal["appeal", "protest"]] = Field(
+        min_length=1
+    )  # whose time must be over; of two, both readings
 
 
 class Escrow(Provision):
@@ -343,6 +373,7 @@ AnyProvision = Annotated[
     StormReport
     | Plain
     | DischargeApproval
+    | ProofOfCompliance
     | ConnectionPermit
     | Periodic
     | Timed
@@ -354,6 +385,7 @@ AnyProvision = Annotated[
     | SedimentRemoval
     | FailingSystem
     | SepticPumpOut
+    | DesignCertificate
     | SewerTest
     | Exemptions
     | IllicitConnection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwall.law.deadlines import START_TEXT, Deadline, Reading
 from headwall.law.provision import Provision
-from headwall.law.provisions import Content, ExemptSource, FailingCondition, Party, PermitType, Tier
+from headwall.law.provisions import Certificate, Content, ExemptSource, FailingCondition, Party, PermitType, Tier
 from headwall.law.storm_report import Companion, StormLimits
 
 HOUR_US = 3_600_000_000
@@ -82,11 +82,13 @@ def _value(value: object) -> str:
         case Party():
             return value.name
         case ExemptSource():
-            return f"{value.name} ({value.only})" if value.only else value.name
+            return _with(value.name, [value.only, "by the officer's ruling" if value.ruling else ""])
         case PermitType():
-            return f"{value.name} (ends with the State's permit)" if value.ends_with_state_permit else value.name
+            return _permit(value)
         case FailingCondition() | Content():
             return value.text
+        case Certificate():
+            return f"{value.text}, by {value.issued_by} ({value.name})"
         case Companion():
             return f"{value.citation}: {value.text.removesuffix('.')}"
         case Tier():
@@ -94,6 +96,18 @@ def _value(value: object) -> str:
         case StormLimits():
             return f"{value.depth}; due {value.due_us // HOUR_US} h from where its clock starts"
     return str(value)
+
+
+def _with(name: str, more: list[str]) -> str:
+    told = "; ".join(filter(None, more))
+    return f"{name} ({told})" if told else name
+
+
+def _permit(kind: PermitType) -> str:
+    more = ["ends with the State's permit" if kind.ends_with_state_permit else ""]
+    more += [f"ends with a change of {' or '.join(kind.ends_with_change)}" if kind.ends_with_change else ""]
+    more += ["a new owner needs the officer's approval" if kind.transfer_by_approval else ""]
+    return _with(kind.name, more)
 
 
 def _tier(tier: Tier) -> str:

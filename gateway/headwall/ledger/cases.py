@@ -35,6 +35,7 @@ class CaseStep:
 
     Attributes:
         done_us: when it was done, which may be before it was entered at `at_us`.
+        details: whom a call reached, at which number, and the like, by name.
         times: instants that clocks start with, by name.
         clocks: those that are new with this step, or have moved.
     """
@@ -49,6 +50,7 @@ class CaseStep:
     means: str
     note: str
     outcome: str
+    details: dict[str, str]
     provision: str
     times: dict[str, int]
     clocks: list[Clock]
