@@ -12,6 +12,7 @@ A scenario is `host_tests/scenarios/<profile>/<name>.toml`:
     uses = "storm"                # scenarios/shared/storm.events.toml, which has says, begins, places, registry and
                                   # events for several municipalities; its events come first
     judge = "15 min"              # readings that come along are judged so often (default); commands at once
+    daily_list = true             # it is about the list of each morning, which is left out else
     sweeps = true                 # it is about silent gauges, nodes or sensors: looked at every few minutes (slow)
 
     [[event]]                     # in any order; `at` is when it comes to the gateway
@@ -65,8 +66,8 @@ NEW_YORK: Final = localtime.zone("America/New_York")
 _EXPECTED: Final = "\n[expected]\n"
 _TIP: Final = parse_depth("0.01 in")  # of the gauges of scenarios/places
 _KEYS: Final = {
-    "says", "cites", "begins", "places", "registry", "profile", "uses", "judge", "sweeps", "as", "leaves_out", "event",
-    "expected",
+    "says", "cites", "begins", "places", "registry", "profile", "uses", "judge", "sweeps", "daily_list", "as",
+    "leaves_out", "event", "expected",
 }  # fmt: skip
 _READS: Final = {"over", "every", "measured"}
 _EVENT_KEYS: Final = {
@@ -107,6 +108,7 @@ class Scenario:
     begins_us: int
     judge_us: int
     sweeps: bool
+    daily_list: bool
     places: tuple[str, ...]
     registry: str
     more_profile: str
@@ -143,6 +145,7 @@ def read_scenario(path: Path) -> Scenario:
         begins_us=begins_us,
         judge_us=parse_duration_us(data.get("judge") or shared.get("judge") or "15 min"),
         sweeps=data.get("sweeps", shared.get("sweeps", False)),
+        daily_list=data.get("daily_list", shared.get("daily_list", False)),
         places=(*shared.get("places", ()), *data.get("places", ())),
         registry=shared.get("registry", "") + data.get("registry", ""),
         more_profile=data.get("profile", ""),

@@ -14,6 +14,7 @@ from functools import cache
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -54,6 +55,8 @@ sender = "headwall@town.example"
 [ledger]
 url = "sqlite:///headwall.db"
 attachments = "attachments"
+[notify]
+daily_list = false  # it would be most of the mails
 """
 #: rules that sweep every few minutes for what has fallen silent; their timers are for scenarios that are about that
 _SWEEP: Final = frozenset({"gauge_silent", "rain_missing", "sensor_faults", "node_faults"})
@@ -95,13 +98,24 @@ def _profile(scenario: Scenario, folder: Path, without: Collection[str]) -> str:
     return str(path)
 
 
+@cache
+def _empty_ledger() -> bytes:
+    """The file of a ledger without rows: making one takes longer than many a scenario."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "empty.db"
+        Ledger.open(f"sqlite:///{file}").close()
+        return file.read_bytes()
+
+
 @contextmanager
 def _town(scenario: Scenario, folder: Path, profile: str) -> Iterator[Town]:
     places = ("town", *dict.fromkeys(scenario.places))
     texts = [(FOLDER / "places" / f"{name}.toml").read_text(encoding="utf-8") for name in places]
     text = "\n".join([*texts, scenario.registry]).replace("PROFILE", profile)
     (folder / "registry.toml").write_text(text, encoding="utf-8")
-    (folder / "headwall.toml").write_text(_SETTINGS, encoding="utf-8")
+    text = _SETTINGS.format(daily_list=str(scenario.daily_list).lower())
+    (folder / "headwall.toml").write_text(text, encoding="utf-8")
+    (folder / "headwall.db").write_bytes(_empty_ledger())
     settings, registry = load_settings(folder / "headwall.toml"), load_registry(folder / "registry.toml")
     with ExitStack() as stack:
         town = Town(scenario, folder, settings, registry)
@@ -155,12 +169,13 @@ class Town:
         self.clock = SetClock(scenario.begins_us)
         self.ledger = Ledger.open(settings.ledger.url)
         profiles = {each.profile: load_profile(each.profile) for each in registry.municipalities}
-        self._engine = RuleEngine(self.ledger, registry, profiles, self.clock, settings.rules)
+        self._engine = RuleEngine(self.ledger, registry, profiles, self.clock, settings.rules, settings.notify)
         self._mailer = Mailer(settings.smtp, settings.notify, self.ledger, registry, profiles, self.clock)
         self._mailer._sender = _Inbox()
         self._seq = 0
         self._unjudged_us: int | None = None
         self._mail_us: int | None = None
+        self._entered = True  # something else than readings since all was judged
         self._told: dict[str, list[str]] = {"refused": [], "shown": []}
         with self.ledger.begin() as conn:
             for datastream in registry.datastream_ids():
@@ -191,8 +206,9 @@ class Town:
 
     def _judge(self) -> None:
         self._unjudged_us = None
-        while self._engine.step():
-            pass
+        while self._engine.step() and self._entered:
+            pass  # what a command has entered is judged by itself, before readings
+        self._entered = False
         assert self._engine.healthy() is None, f"{self._scenario.name} at {self._when()}: {self._engine.healthy()}"
         self._mail_us = self._mailer.step()
         assert self._mailer.healthy() is None, f"{self._scenario.name} at {self._when()}: {self._mailer.healthy()}"
@@ -210,6 +226,7 @@ class Town:
             self._judge()
             if what.text:
                 self._command(what)
+                self._entered = True
                 self._judge()
 
     def _put(self, what: Put) -> None:
@@ -248,18 +265,18 @@ class Town:
             assert log_book.verify(conn) is None
             return {
                 "duties": [_duty(each) for each in duties.listed(conn, everything=True)],
-                "cases": [line for case in cases.listed(conn) for line in self._case(case)],
+                "cases": [line for case in cases.listed(conn) for line in self._case(conn, case)],
                 "mails": list(_mails(conn)),
                 "log_book": list(_records(conn)),
                 **self._told,
             }
 
-    def _case(self, case: cases.Case) -> Iterator[str]:
+    def _case(self, conn: sa.Connection, case: cases.Case) -> Iterator[str]:
         yield f"{case.id} | {case.kind} | {case.site} | {case.state} | {when(case.from_us)} to {when(case.until_us)}"
         for step in case.steps:
             outcome = f" ({step.outcome})" if step.outcome else ""
             yield f"{case.id} | step | {when(step.done_us)} | {step.action}{outcome} by {step.by} | {step.provision}"
-        for each in steps.code_of(self._registry, case).running(case):
+        for each in steps.code_of(conn, self._registry, case).running(case):
             clock = each.clock
             both = f"strict {when(clock.strict_us)}, lenient {when(clock.lenient_us)}"
             met = "" if each.met_us is None else f" | met {when(each.met_us)}"
