@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from headwall.codes import code_of
 from headwall.errors import InputError, UnknownThingError
+from headwall.law.profile import load_profile
 from headwall.ledger import approvals, log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import load_registry
-from headwall.rules.approvals import allowed_spans
+from headwall.rules.approval_spans import Book
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.desk import Desk
@@ -41,7 +44,9 @@ def spans(desk: Desk, start_us: int = START - 48 * HOUR, end_us: int = END + 48 
     ledger = Ledger.open(desk.url)
     with ledger.read() as conn:
         assert log_book.verify(conn) is None
-        found = allowed_spans(conn, load_registry(desk.folder / "registry.toml"), SITE, start_us, end_us)
+        registry = load_registry(desk.folder / "registry.toml")
+        profile = code_of(conn, registry, "elmsford")
+        found = Book.of(conn, registry, profile, SITE).allowed_between(start_us, end_us)
     ledger.close()
     return [(each.start_us, each.end_us, each.kind) for each in found]
 
@@ -77,12 +82,18 @@ def test_a_discharge_is_approved_in_writing_and_where_the_code_says_so_for_a_per
 def test_notice_of_a_dye_test_has_the_form_of_the_code_and_comes_before_it(tmp_path: Path, code: str) -> None:
     desk = desk_under(tmp_path, code)
     form, other = ("in writing", "by word of mouth") if code == "hillburn" else ("by word of mouth", "in writing")
-    before, after = ("--told", "2025-06-02 08:00"), ("--told", "2025-06-02 08:01")
-    refused(desk, f'asks for it "{form}"', *DYE, *before, "--means", other)
-    refused(desk, "a test told later is not covered", *DYE, *after, "--means", form)
-    refused(desk, "needs --told", *DYE, "--means", form)
-    desk.run("approval", *DYE, *before, "--means", form)
+    refused(desk, f'asks for it "{form}"', *DYE, "--told", "2025-06-02 08:00", "--means", other)
+    assert "the notice that the code wants before the test is not on record" in desk.run("approval", *DYE)
+    assert spans(desk) == []
+    told = ("approval", "step", "1", "told", "--done-by", "Brook Water Co.", "--means", form, "--by", "Ruth Adler")
+    with pytest.raises(InputError, match=f'asks for it "{form}"'):
+        desk.run(*told[:-3], other, *told[-2:])
+    assert "is not on record" in desk.run(*told, "--at", "2025-06-02 08:01")
+    assert spans(desk) == []
+    assert "is not on record" not in desk.run(*told[:2], "2", *told[3:], "--at", "2025-06-02 08:00")
     assert spans(desk) == [(START, END, "dye_test")]
+    with pytest.raises(InputError, match="approval 3 has this already"):
+        desk.run(*told[:2], "3", *told[3:], "--at", "2025-06-02 08:00")
 
 
 EXEMPT = ("add", "exempt", *WHO, *REFERENCE, "--from", "2025-06-02 08:00", "--source")
@@ -97,8 +108,8 @@ def test_a_source_is_exempt_as_its_code_names_it(tmp_path: Path, code: str) -> N
         refused(desk, r"\(only if uncontaminated\); say in --condition", *EXEMPT, "springs")
         more = ["--condition", "sampled 2025-05-30"]
     if code in ("horseheads", "north_castle"):
-        refused(desk, "asks for a plan", *EXEMPT, "springs")
-        more = ["--plan", "none needed: clear groundwater"]
+        refused(desk, "asks for a plan .*name it in --plan, or say in --no-plan", *EXEMPT, "springs")
+        more = ["--no-plan", "clear groundwater"]
     desk.run("approval", *EXEMPT, "springs", *more)
     assert spans(desk) == [(START, END + 48 * HOUR, "exempt")]
 
@@ -107,23 +118,94 @@ def test_a_source_is_exempt_as_its_code_names_it(tmp_path: Path, code: str) -> N
 def test_an_exemption_is_lost_from_a_time_where_the_code_has_it_so(tmp_path: Path, code: str) -> None:
     desk = desk_under(tmp_path, code)
     desk.run("approval", *EXEMPT, "springs", "--condition", "sampled", "--plan", "letter 4")
-    lost = ("approval", "end", "1", "--lost", "--reason", "ammonia 4 mg/L", "--by", "Olive Officer")
+    lost = ("approval", "add", "determination", *WHO, *REFERENCE, "--source", "springs", "--finding", "ammonia 4 mg/L")
     if code == "elmsford":
         with pytest.raises(InputError, match="names no way in which an exemption is lost"):
             desk.run(*lost)
         return
-    assert "exemption lost as of 2025-06-02 16:00 by Olive Officer" in desk.run(*lost, "--at", "2025-06-02 16:00")
+    assert "exempt no more: springs, ammonia 4 mg/L" in desk.run(*lost, "--from", "2025-06-02 16:00")
     assert spans(desk) == [(START, END, "exempt")]
-    assert [row.kind for row in desk.rows(schema.records)] == ["approval", "approval_ended"]
+    desk.run(
+        "approval", "end", "2", "--at", "2025-06-03 16:00", "--reason", "second sample clean", "--by", "Ruth Adler"
+    )
+    assert spans(desk) == [(START, END, "exempt"), (END + 24 * HOUR, END + 48 * HOUR, "exempt")]
+    assert [row.kind for row in desk.rows(schema.records)] == ["approval", "approval", "approval_ended"]
+
+
+@pytest.mark.parametrize(
+    ("code", "source"),
+    [
+        ("elmsford", "basement sump pumps"),
+        ("elmsford", "irrigation water"),
+        ("elmsford", "street wash water"),
+        ("bayville", "foundation or footing drains"),
+    ],
+)
+def test_what_a_code_does_not_list_plainly_waits_for_the_officers_ruling(
+    tmp_path: Path, code: str, source: str
+) -> None:
+    desk = desk_under(tmp_path, code)
+    add = ("approval", *EXEMPT, source, "--condition", "clear, sampled")
+    assert "until the officer has ruled on it" in desk.run(*add)
+    assert spans(desk) == []
+    desk.run(*add, "--ruling", "water without pollutants, by sample 4", "--replaces", "1")
+    assert spans(desk) == [(START, END + 48 * HOUR, "exempt")]
+
+
+CHOICE = """
+[[choice]]
+key = "{key}"
+value = {value}
+from = 2025-01-01
+by = "Board of Trustees"
+reason = "resolution 12"
+"""
+
+
+def desk_that_chose(folder: Path, code: str, key: str, value: str) -> Desk:
+    """Under a code whose municipality has read an open question in its own way."""
+    own = folder / "own.toml"
+    text = files("headwall.law").joinpath("profiles", f"{code}.toml").read_text("utf-8")
+    own.write_text(text + CHOICE.format(key=key, value=value), "utf-8")
+    return desk_under(folder, str(own))
+
+
+def test_a_municipality_may_choose_that_footing_drains_by_gravity_are_exempt(tmp_path: Path) -> None:
+    desk = desk_that_chose(tmp_path, "bayville", "exempt.gravity_footing_drain", "true")
+    desk.run("approval", *EXEMPT, "foundation or footing drains", "--condition", "clear")
+    assert spans(desk) == [(START, END + 48 * HOUR, "exempt")]
+
+
+def test_a_municipality_may_choose_that_a_plan_has_to_be_filed(tmp_path: Path) -> None:
+    desk = desk_that_chose(tmp_path, "horseheads", "exempt.plan_mode", '"required"')
+    refused(desk, "name it in --plan: here it has to be filed", *EXEMPT, "springs", "--no-plan", "clear")
+    desk.run("approval", *EXEMPT, "springs", "--plan", "plan 4 of May 2025")
 
 
 PERMIT = ("add", "state-permit", *WHO, *REFERENCE, *DAY, "--permit", "NY0012345")
 
 
 def test_hillburn_allows_a_permitted_discharge_once_the_copy_is_filed(desk: Desk) -> None:
-    refused(desk, "a copy of the approval, filed first; write --filed", *PERMIT, "--means", "a written copy")
-    desk.run("approval", *PERMIT, "--means", "a written copy", "--filed", "2025-06-02 10:00")
+    refused(desk, 'asks for it "a written copy"', *PERMIT, "--filed", "2025-06-02 10:00")
+    assert "until a copy of the approval was filed: `headwall approval step 1 filed`" in desk.run("approval", *PERMIT)
+    assert spans(desk) == []
+    step = ("approval", "step", "1", "filed", "--by", "Ruth Adler", "--done-by", "Brook Water Co.")
+    desk.run(*step, "--means", "a written copy", "--at", "2025-06-02 10:00")
     assert spans(desk) == [(START + 2 * HOUR, END, "state_permit")]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_proof_of_compliance_comes_first_where_it_is_asked_for(tmp_path: Path, code: str) -> None:
+    desk = desk_under(tmp_path, code)
+    means = {"hillburn": ("--filed", "2025-06-01 10:00", "--means", "a written copy")}
+    means |= {"bayville": ("--means", "in writing")}
+    add = ("approval", *PERMIT, *means.get(code, ()), "--activity", "construction")
+    desk.run(*add)
+    assert spans(desk) == ([] if code == "hillburn" else [(START, END, "state_permit")])
+    desk.run(*add, "--proof-asked", "--replaces", "1")
+    assert spans(desk) == []
+    desk.run("approval", "step", "2", "proof", "--by", "Ruth Adler", "--at", "2025-06-02 09:00")
+    assert spans(desk) == [(START + HOUR, END, "state_permit")]
 
 
 def test_elsewhere_nothing_is_filed(tmp_path: Path) -> None:
@@ -132,15 +214,40 @@ def test_elsewhere_nothing_is_filed(tmp_path: Path) -> None:
     assert spans(desk) == [(START, END, "state_permit")]
 
 
+CONNECT = ("add", "connection-permit", *WHO, *REFERENCE, "--means", "the officer's form")
+
+
 def test_a_connection_permit_ends_with_the_states_permit_and_covers_no_flow(tmp_path: Path) -> None:
     desk = desk_under(tmp_path, "bayville")
-    add = ("add", "connection-permit", *WHO, *REFERENCE, *DAY, "--means", "the officer's form", "--type")
+    add = (*CONNECT, *DAY, "--type")
     refused(desk, "knows no type 'temporary' of permit; it knows: general, special", *add, "temporary")
     refused(desk, "ends with the State's permit", *add, "permitted discharge")
-    desk.run("approval", *add, "permitted discharge", "--state-permit-until", "2025-06-02 12:00")
-    (row,) = desk.rows(schema.approvals)
-    assert row.to_us == START + 4 * HOUR
+    told = desk.run("approval", *add, "permitted discharge", "--state-permit-until", "2025-06-02 12:00")
+    assert "It ends 2025-06-02 12:00 with the end of the State's permit." in told
     assert spans(desk) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "ends"),
+    [
+        ("permitted discharge", "owner", "with a change of owner"),
+        ("permitted discharge", "use", "with a change of use"),
+        ("special", "owner", "with a change of owner"),
+        ("special", "use", ""),
+        ("general", "owner", ""),
+    ],
+)
+def test_a_change_of_owner_or_use_ends_a_connection_permit_by_its_type(
+    tmp_path: Path, kind: str, change: str, ends: str
+) -> None:
+    desk = desk_under(tmp_path, "bayville")
+    until = ("--state-permit-until", "2027-01-01 00:00") if kind == "permitted discharge" else ()
+    desk.run("approval", *CONNECT, "--from", "2024-05-01 08:00", "--type", kind, *until)
+    desk.run("approval", "add", "premises-change", *WHO, *REFERENCE, "--what", change, "--from", "2025-03-01 00:00")
+    assert (f"It ends 2025-03-01 00:00 {ends}" in " ".join(desk.run("approval", "show", "1").split())) == bool(ends)
+    if kind == "special" and ends:
+        desk.run("approval", "step", "2", "approved", "--by", "Olive Officer", "--at", "2025-03-05 09:00")
+        assert "It ends" not in desk.run("approval", "show", "1")
 
 
 @pytest.mark.parametrize("code", ["elmsford", "hillburn", "horseheads", "north_castle"])
@@ -149,25 +256,44 @@ def test_a_code_without_connection_permits_refuses_them(tmp_path: Path, code: st
     refused(desk_under(tmp_path, code), "has no clause for connection permit", *add)
 
 
-SUSPEND = ("add", "suspension", *WHO, *REFERENCE, "--reason", "solvent in the pipe", "--under")
+SUSPEND = ("add", "suspension", *WHO, *REFERENCE, "--reason", "solvent in the pipe")
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_nothing_covers_a_flow_while_access_is_suspended(tmp_path: Path, code: str) -> None:
     desk = desk_under(tmp_path, code)
     desk.run("approval", *DISCHARGE, *DAY, "--means", "in writing")
-    with pytest.raises(InputError, match="several clauses for it; choose with --under"):
-        desk.run("approval", *SUSPEND[:-1])
-    clauses = json.loads(desk_under(tmp_path, code).run("approval", "list", "--json"))
-    assert len(clauses) == 1
-    clause = {"bayville": "bayville-63a-10", "elmsford": "elmsford-288-21a", "hillburn": "hillburn-192-16a"}
-    clause |= {"horseheads": "horseheads-216-8a", "north_castle": "north-castle-267-15a"}
-    desk.run("approval", *SUSPEND, f"{clause[code]}-emergency", "--from", "2025-06-02 10:00")
+    desk.run("approval", *SUSPEND, "--from", "2025-06-02 10:00")
     assert spans(desk) == [(START, START + 2 * HOUR, "discharge")]
     told = desk.run("approval", "end", "2", "--at", "2025-06-02 12:00", "--reason", "mended", "--by", "Olive Officer")
     assert "access reinstated as of 2025-06-02 12:00 by Olive Officer" in told
     assert spans(desk) == [(START, START + 2 * HOUR, "discharge"), (START + 4 * HOUR, END, "discharge")]
     assert [row.kind for row in desk.rows(schema.records)] == ["approval", "approval", "reinstatement"]
+
+
+def test_access_is_ended_by_its_step_and_not_by_the_proposal(desk: Desk) -> None:
+    desk.run("approval", *DISCHARGE, *DAY, "--means", "in writing")
+    desk.run("approval", "add", "termination", *WHO, *REFERENCE, *DAY[:2], "--reason", "sewage, twice")
+    assert spans(desk) == [(START, END, "discharge")]
+    desk.run("approval", "step", "2", "terminated", "--by", "Olive Officer", "--at", "2025-06-02 11:00")
+    assert spans(desk) == [(START, START + 3 * HOUR, "discharge")]
+
+
+def test_a_lien_follows_the_hearing_after_its_days_and_in_hillburn_alone(tmp_path: Path) -> None:
+    lien = ("lien", "--by", "Village Attorney")
+    desk = desk_under(tmp_path, "bayville")
+    desk.run("approval", *SUSPEND, *DAY[:2])
+    with pytest.raises(InputError, match="makes no lien of what an emergency cost"):
+        desk.run("approval", "step", "1", *lien, "--at", "2025-08-01 09:00")
+    (tmp_path / "hillburn").mkdir()
+    desk = desk_under(tmp_path / "hillburn", "hillburn")
+    desk.run("approval", *SUSPEND, *DAY[:2])
+    with pytest.raises(InputError, match="wants a hearing first"):
+        desk.run("approval", "step", "1", *lien, "--at", "2025-08-01 09:00")
+    desk.run("approval", "step", "1", "hearing", "--by", "Olive Officer", "--at", "2025-06-10 19:00")
+    with pytest.raises(InputError, match="so not before Jun 21 00:00 EDT"):  # ten whole days after June 10
+        desk.run("approval", "step", "2", *lien, "--at", "2025-06-20 23:59")
+    assert "the costs became a lien" in desk.run("approval", "step", "2", *lien, "--at", "2025-06-24 00:00")
 
 
 def test_what_holds_for_the_whole_municipality_holds_at_each_site(desk: Desk) -> None:
@@ -211,11 +337,20 @@ def test_the_same_again_adds_nothing_and_a_correction_stands_in_its_stead(desk: 
             (*DYE, "--told", "2025-06-01 08:00", "--means", "in writing", "--source", "springs"),
             "dye test has no --source",
         ),
+        ((*DISCHARGE, *DAY, "--told", "2025-06-01 08:00", "--means", "in writing"), "discharge has no --told"),
+        ((*DYE[:6], *DYE[6:8], *REFERENCE, *WHO[6:], *DAY[:2], "--dye", "x"), "a dye test needs --to"),
+        (
+            ("add", "work-hold", *WHO, *REFERENCE, "--reason", "no silt fence"),
+            "has no clause for work hold",
+        ),
         ((*DISCHARGE, "--means", "in writing", *DAY[:2], "--to", "2025-06-02 07:00"), "must end after it begins"),
         (("add", "discharge", *WHO[2:], *REFERENCE, "--what", "x"), "say where: --site, or --municipality"),
         ((*DISCHARGE[:4], "--by", " ", *DISCHARGE[6:], *DAY, "--means", "in writing"), "--by needs the name"),
         (("end", "9", "--reason", "x", "--by", "Ruth"), "there is no approval 9"),
-        ((*SUSPEND, "hillburn-192-12a3-dye-test"), "no clause for suspension with the id hillburn-192-12a3-dye-test"),
+        (
+            (*SUSPEND, "--under", "hillburn-192-12a3-dye-test"),
+            "no clause for suspension with the id hillburn-192-12a3-dye-test",
+        ),
     ],
 )
 def test_what_cannot_be_entered_is_told_with_its_option(desk: Desk, arguments: tuple[str, ...], says: str) -> None:
@@ -248,7 +383,8 @@ def test_at_every_instant_an_approval_covers_unless_a_suspension_bars(
             body = approvals.Suspension(**said, reason="r") if bars else approvals.Discharge(**said, what="w")
             span = {"from_us": start, "to_us": start + length}
             approvals.add_approval(conn, body, municipality="elmsford", site=SITE, **span, by="R", now_us=0)
-        found = allowed_spans(conn, registry, SITE, asked[0], asked[0] + asked[1])
+        book = Book.of(conn, registry, load_profile("elmsford"), SITE)
+        found = book.allowed_between(asked[0], asked[0] + asked[1])
     ledger.close()
     for instant in range(40):
         inside = asked[0] <= instant < asked[0] + asked[1]

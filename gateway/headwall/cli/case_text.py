@@ -18,7 +18,8 @@ from headwall.ledger import schema
 from headwall.ledger.cases import Case
 from headwall.notify.discharge_section import evidence_rows, likeness
 from headwall.rules import citations
-from headwall.rules.facts import SuspectedDischarge, from_body
+from headwall.rules.approval_spans import WHY
+from headwall.rules.facts import OutsideApproval, SuspectedDischarge, from_body
 
 _COLUMNS = (
     "id",
@@ -35,14 +36,17 @@ _COLUMNS = (
 )
 
 
-def print_case(at: Opened, case: Case, fact: SuspectedDischarge | None) -> None:
+def print_case(at: Opened, case: Case, fact: SuspectedDischarge | OutsideApproval | None) -> None:
     """All that an officer needs to decide on the next step."""
     zone, code = zone_of(at, case), steps.code_of(at.registry, case)
     print(f"Case {case.id}: {in_words(case.kind)} at {case.site}, {code.profile.municipality}")
     print(wrapped("State      ", f"{STATES[case.state]}{', historical' if case.historical else ''}"))
     print(wrapped("Seen       ", f"{minute(case.from_us, zone)} to {minute(case.until_us, zone)}"))
+    if isinstance(fact, OutsideApproval):
+        print(wrapped("Outside    ", f"a flow {WHY[fact.why]} ({fact.reference})"))
     if fact is not None:
-        print(wrapped("Looks like ", f"{likeness(fact.likeness)}; confidence {fact.confidence:.0%}: a proposal"))
+        if fact.likeness:
+            print(wrapped("Looks like ", f"{likeness(fact.likeness)}; confidence {fact.confidence:.0%}: a proposal"))
         for seen in evidence_rows(fact.evidence):
             print(wrapped("           ", f"{seen.label}: {'; '.join(seen.lines)}"))
     if suspicion.is_taken_back(case):
@@ -134,12 +138,12 @@ def data(at: Opened, case: Case) -> dict[str, Any]:
     return {**body, "suspicion_taken_back": suspicion.is_taken_back(case), "clocks": clocks, "steps": said}
 
 
-def fact_of(conn: sa.Connection, case: Case) -> SuspectedDischarge | None:
+def fact_of(conn: sa.Connection, case: Case) -> SuspectedDischarge | OutsideApproval | None:
     """What the notice says of it."""
     c = schema.notices.c
     body = conn.execute(sa.select(c.body).where(c.key == case.notice)).scalar() if case.notice else None
     found = None if body is None else from_body(body)
-    return found if isinstance(found, SuspectedDischarge) else None
+    return found if isinstance(found, SuspectedDischarge | OutsideApproval) else None
 
 
 def zone_of(at: Opened, case: Case) -> tzinfo:

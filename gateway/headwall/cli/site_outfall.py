@@ -28,8 +28,9 @@ from headwall.hydrology.field_sample import (
 from headwall.ledger.entries import FieldSample, standing
 from headwall.officer_units import shown
 from headwall.registry.model import Site
+from headwall.rules.approval_spans import WHY
 from headwall.rules.episode_notices import open_notices
-from headwall.rules.facts import SuspectedDischarge
+from headwall.rules.facts import OutsideApproval, SuspectedDischarge
 
 _DAY_US: Final = 86_400_000_000
 _HOUR_US: Final = 3_600_000_000
@@ -43,6 +44,11 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
         "turbidity_added": _turbidity(conn, at, site, at_us) if "upstream_turbidity" in there else None,
         "suspected": [
             _suspected(each) for _, each in open_notices(conn, SuspectedDischarge, site.id) if each.start_us <= at_us
+        ],
+        "outside_approval": [
+            {**_suspected(each), "why": each.why, "provision": each.provision, "reference": each.reference}
+            for _, each in open_notices(conn, OutsideApproval, site.id)
+            if each.start_us <= at_us
         ],
         "sample": _sample(conn, site, at_us),
     }
@@ -64,7 +70,7 @@ def _turbidity(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found
     return {"time_us": found[-1][0], **value_data(found[-1][1], "NTU")} if found else None
 
 
-def _suspected(fact: SuspectedDischarge) -> Found:
+def _suspected(fact: SuspectedDischarge | OutsideApproval) -> Found:
     return {
         "start_us": fact.start_us,
         "end_us": fact.end_us,
@@ -139,6 +145,10 @@ def lines(found: Found, at: Opened) -> Iterator[str]:
             f"from {minute(each['start_us'], at.zone)} {until}, looks like {likeness} (confidence "
             f"{each['confidence']:.0%}): no finding, a person has to look",
         )
+    for each in found["outside_approval"]:
+        until = "still running" if each["ongoing"] else f"to {minute(each['end_us'], at.zone)}"
+        told = f"from {minute(each['start_us'], at.zone)} {until}, a flow {WHY[each['why']]} ({each['reference']})"
+        yield row("outside", f"{told}: no finding, a person has to look")
     if found["sample"] is not None:
         yield from _sample_lines(found["sample"], at)
 

@@ -1,14 +1,15 @@
 """The register of approvals: what is allowed at a place or in a municipality, and for a while forbidden.
 
 The body is a struct of this module by its kind. A row is never changed: a later one that names it in `replaces` stands
-in its stead, also to end it. Which kinds a code knows, and what it asks of each, is for `rules.approvals` to say.
+in its stead, also to end it, and to say what followed (a notice, a filing, a hearing), with who did it and when. Which
+kinds a code knows, and what it asks of each, is for `rules.approvals` to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import sqlalchemy as sa
@@ -18,6 +19,21 @@ from headwall.ledger import replacing, schema
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
+
+
+class Followed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What was done after a row was entered, or before: a notice, a filing, a hearing.
+
+    Attributes:
+        step: one of the kind's `STEPS`.
+        by: who did it; a person, or the office that he speaks for.
+    """
+
+    step: _Line
+    at_us: int
+    by: _Line
+    means: _Text = ""
+    note: _Text = ""
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
@@ -31,7 +47,7 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         reference: by which it is found: letter, permit, file number.
         ended: why it ended when it did; empty: it did not end before its time.
         ended_by: who ended it, or let access be taken back.
-        lost: it ended because an exemption was determined to be lost.
+        followed: in order of time; of each step the newest entry alone, but for those in `MANY`.
     """
 
     provision: _Line
@@ -42,7 +58,11 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     note: _Text = ""
     ended: _Text = ""
     ended_by: _Text = ""
-    lost: bool = False
+    followed: list[Followed] = []
+
+    def step(self, name: str) -> Followed | None:
+        """What is on record of a step; the last where it may be there more than once."""
+        return next((each for each in reversed(self.followed) if each.step == name), None)
 
 
 class Discharge(Body, frozen=True, kw_only=True, tag="discharge"):
@@ -53,10 +73,16 @@ class Discharge(Body, frozen=True, kw_only=True, tag="discharge"):
 
 
 class DyeTest(Body, frozen=True, kw_only=True, tag="dye_test"):
-    """Notice of a dye test, which lasts as long as the row."""
+    """A dye test, which lasts as long as the row; that it was told is a step.
+
+    Attributes:
+        place: where the dye goes in.
+        caller: who gave the notice, where the tester did not.
+    """
 
     dye: _Line
-    told_us: int
+    place: _Text = ""
+    caller: _Text = ""
 
 
 class Exempt(Body, frozen=True, kw_only=True, tag="exempt"):
@@ -64,23 +90,41 @@ class Exempt(Body, frozen=True, kw_only=True, tag="exempt"):
 
     Attributes:
         condition: how the code's condition was found to be met.
-        plan: for reducing pollutants, or why none is needed.
+        plan: for reducing pollutants.
+        no_plan: why the officer needs none.
+        ruling: what the officer ruled of a source that the code does not list plainly.
     """
 
     source: _Line
     condition: _Text = ""
     plan: _Text = ""
+    no_plan: _Text = ""
+    ruling: _Text = ""
+
+
+class Determination(Body, frozen=True, kw_only=True, tag="determination"):
+    """A source was found to bring pollutants: from then on it is exempt no more, whoever has entered it.
+
+    Attributes:
+        determined_by: the office that the code lets determine it; `granted_by` is its person.
+    """
+
+    source: _Line
+    finding: _Line
+    determined_by: _Text = ""
 
 
 class StatePermit(Body, frozen=True, kw_only=True, tag="state_permit"):
     """A discharge under a permit of the State or of the federal EPA, approved for the storm sewer.
 
     Attributes:
-        filed_us: when the copy of the approval was filed.
+        activity: of a permit for industrial or construction stormwater, for which proof of compliance may be asked.
+        proof_asked: the officer has asked for that proof where the code leaves it to him.
     """
 
     permit: _Line
-    filed_us: int | None = None
+    activity: Literal["", "industrial", "construction"] = ""
+    proof_asked: bool = False
 
 
 class ConnectionPermit(Body, frozen=True, kw_only=True, tag="connection_permit"):
@@ -90,17 +134,129 @@ class ConnectionPermit(Body, frozen=True, kw_only=True, tag="connection_permit")
     state_permit_until_us: int | None = None
 
 
+class PremisesChange(Body, frozen=True, kw_only=True, tag="premises_change"):
+    """Owner or use of connected premises change as of the row's beginning."""
+
+    what: Literal["owner", "use"]
+
+
+class ConnectionWork(Body, frozen=True, kw_only=True, tag="connection_work"):
+    """Work on a connection: the row begins with the work and ends with its final restoration."""
+
+    what: _Line
+
+
 class Suspension(Body, frozen=True, kw_only=True, tag="suspension"):
-    """Access to the storm sewer is suspended or ended; the end of the row is the reinstatement."""
+    """Access to the storm sewer is suspended in an emergency; the end of the row is the reinstatement."""
 
     reason: _Line
 
 
-AnyBody = Discharge | DyeTest | Exempt | StatePermit | ConnectionPermit | Suspension
-KINDS: dict[str, type[Body]] = {
+class Termination(Body, frozen=True, kw_only=True, tag="termination"):
+    """Access is to end, as proposed when the row begins; cut from its step "terminated" on, back when the row ends."""
+
+    reason: _Line
+
+
+class WorkRests(Body, frozen=True, kw_only=True):
+    """Why work has to rest, and what is to be put right."""
+
+    reason: _Line
+    correct: _Text = ""
+
+
+class WorkHold(WorkRests, frozen=True, kw_only=True, tag="work_hold"):
+    """Work rests after a notice of what is wrong; the end of the row is the approval that lifts it."""
+
+
+class StopWork(WorkRests, frozen=True, kw_only=True, tag="stop_work"):
+    """A stop-work order; the end of the row is its release."""
+
+
+class SpecialConditions(Body, frozen=True, kw_only=True, tag="special_conditions"):
+    """The officer declares that septic systems contribute to special conditions of the storm sewer's permit.
+
+    The `reference` names the document; `holder` whose systems, or all of them.
+    """
+
+
+class Tmdl(Body, frozen=True, kw_only=True, tag="tmdl"):
+    """A total maximum daily load that was approved when the row begins."""
+
+    water: _Line
+    pollutant: _Line
+
+
+AnyBody = (
+    Discharge
+    | DyeTest
+    | Exempt
+    | Determination
+    | StatePermit
+    | ConnectionPermit
+    | PremisesChange
+    | ConnectionWork
+    | Suspension
+    | Termination
+    | WorkHold
+    | StopWork
+    | SpecialConditions
+    | Tmdl
+)
+KINDS: Final[dict[str, type[Body]]] = {
     str(each.__struct_config__.tag): each
-    for each in (Discharge, DyeTest, Exempt, StatePermit, ConnectionPermit, Suspension)
+    for each in (
+        Discharge,
+        DyeTest,
+        Exempt,
+        Determination,
+        StatePermit,
+        ConnectionPermit,
+        PremisesChange,
+        ConnectionWork,
+        Suspension,
+        Termination,
+        WorkHold,
+        StopWork,
+        SpecialConditions,
+        Tmdl,
+    )
 }
+#: kind → what may follow, with what it says
+STEPS: Final[dict[str, dict[str, str]]] = {
+    "dye_test": {"told": "notice was given"},
+    "state_permit": {"filed": "a copy of the approval was filed", "proof": "proof of compliance was accepted"},
+    "premises_change": {"approved": "the officer approved the transfer of the permit"},
+    "connection_work": {
+        "start_told": "notice of the start of work",
+        "restoration_told": "notice of the final restoration",
+        "inspected": "the officer inspected",
+    },
+    "suspension": {
+        "reasons": "the reasons were given",
+        "ignored": "the order was not followed, the municipality acted",
+        "cost": "a cost of the municipality",
+        "hearing": "hearing on the costs",
+        "lien": "the costs became a lien",
+    },
+    "termination": {
+        "reasons": "the proposal and its reasons were told",
+        "terminated": "access was cut",
+        "petition": "petition for reconsideration",
+        "hearing": "hearing",
+        "denied": "access was denied",
+        "reconnected": "access was taken back without approval",
+        "cost": "a cost of the municipality",
+    },
+    "work_hold": {"work_seen": "work was seen that the hold does not allow"},
+    "stop_work": {"work_seen": "work was seen that the order does not allow"},
+    "tmdl": {
+        "met": "a person found that the sewer meets its allocation",
+        "changed": "the stormwater program was changed",
+    },
+}
+#: steps that may be there more than once
+MANY: Final = frozenset({"cost", "work_seen"})
 
 
 @dataclass(frozen=True)
@@ -165,7 +321,7 @@ def add_approval(
 
 
 def end_approval(
-    conn: sa.Connection, number: int, *, at_us: int, reason: str, ended_by: str, lost: bool, by: str, now_us: int
+    conn: sa.Connection, number: int, *, at_us: int, reason: str, ended_by: str, by: str, now_us: int
 ) -> Approval:
     """End an approval before its time, or one that has none; from its very beginning: as if it had never been.
 
@@ -177,17 +333,39 @@ def end_approval(
         raise InputError(f"approval {number} was ended: {found.body.ended}")
     if at_us < found.from_us or (found.to_us is not None and at_us >= found.to_us):
         raise InputError(f"approval {number} does not hold at that time: give --at, a time at which it does")
-    body = msgspec.structs.replace(found.body, ended=reason, ended_by=ended_by, lost=lost)
+    body = msgspec.structs.replace(found.body, ended=reason, ended_by=ended_by)
+    return _in_stead(conn, found, body, at_us, by, now_us)
+
+
+def add_step(conn: sa.Connection, number: int, followed: Followed, *, by: str, now_us: int) -> Approval:
+    """Say what followed on a row: of a step that is there already the new entry counts, but for those in `MANY`.
+
+    Raises:
+        InputError: there is none of that number that stands, its kind has no such step, or the same is there already.
+    """
+    found = standing(conn, number)
+    allowed = STEPS.get(found.kind, {})
+    if followed.step not in allowed:
+        known = ", ".join(allowed) or "none"
+        raise InputError(f"approval {number} is of kind {found.kind}: its steps are {known}; not {followed.step!r}")
+    if followed in found.body.followed:
+        raise InputError(f"approval {number} has this already; nothing was added")
+    kept = [each for each in found.body.followed if each.step != followed.step or followed.step in MANY]
+    steps = sorted([*kept, followed], key=lambda each: (each.at_us, each.step, each.note))
+    return _in_stead(conn, found, msgspec.structs.replace(found.body, followed=steps), found.to_us, by, now_us)
+
+
+def _in_stead(conn: sa.Connection, found: Approval, body: Body, to_us: int | None, by: str, now_us: int) -> Approval:
     made = add_approval(
         conn,
         body,
         municipality=found.municipality,
         site=found.site,
         from_us=found.from_us,
-        to_us=at_us,
+        to_us=to_us,
         by=by,
         now_us=now_us,
-        replaces=number,
+        replaces=found.id,
     )
     assert made is not None  # it replaces one that nothing had replaced
     return made
@@ -232,11 +410,20 @@ def approvals_at(
     return list(_read(conn, query.order_by(c.from_us, c.id)))
 
 
-def of_site(conn: sa.Connection, municipality: str, site: str) -> list[Approval]:
-    """What stands for a site or its whole municipality, whenever it holds, by the time from which it does."""
+def of_site(conn: sa.Connection, municipality: str, site: str, *, through: int | None = None) -> list[Approval]:
+    """What stands for a site or its whole municipality, whenever it holds, by the time from which it does.
+
+    Args:
+        through: as it stood when the row of this number was the newest; None: now.
+    """
     c = schema.approvals.c
     query = sa.select(schema.approvals).where(c.municipality == municipality, c.site.is_(None) | (c.site == site))
-    return list(_read(conn, query.where(replacing.stands(schema.approvals)).order_by(c.from_us, c.id)))
+    if through is None:
+        query = query.where(replacing.stands(schema.approvals))
+    else:
+        later = schema.approvals.alias()
+        query = query.where(c.id <= through, ~sa.exists().where(later.c.replaces == c.id, later.c.id <= through))
+    return list(_read(conn, query.order_by(c.from_us, c.id)))
 
 
 def listed(conn: sa.Connection) -> list[Approval]:

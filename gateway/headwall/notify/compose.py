@@ -28,6 +28,7 @@ from headwall.notify import (
     notice_sections,
     open_section,
     outbox,
+    outside_section,
     pace,
     reminder_section,
     sign_section,
@@ -50,6 +51,7 @@ from headwall.rules.facts import (
     NearThreshold,
     NodeFault,
     OpenMatters,
+    OutsideApproval,
     RainMissing,
     Reminder,
     SiteSign,
@@ -229,6 +231,8 @@ def _notice(look: Lookup, fact: Fact, reader: Person) -> Section:
             return notice_sections.inactive_site(look, fact)
         case SuspectedDischarge():
             return discharge_section.suspected_discharge(look, fact)
+        case OutsideApproval():
+            return outside_section.outside_approval(look, fact)
         case SiteSign():
             return sign_section.site_sign(look, fact)
         case NodeFault():

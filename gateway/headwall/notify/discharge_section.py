@@ -72,13 +72,14 @@ def suspected_discharge(look: Lookup, fact: SuspectedDischarge) -> Section:
                     row("You decide", f"headwall case list --site {fact.site}"),
                 ),
             ),
-            Block("The outfall", (row("Place", _place(look, fact.site)), row("Readings", fact.datastream))),
+            Block("The outfall", (row("Place", place_of(look, fact.site)), row("Readings", fact.datastream))),
             Block("Reference", (row("This matter", f"suspected discharge, {fact.site}, {since}"),)),
         ),
     )
 
 
-def _place(look: Lookup, site: str) -> str:
+def place_of(look: Lookup, site: str) -> str:
+    """Where a site is, in words."""
     found = look.registry.site(site)
     return found.place if found else "not in the registry"
 
@@ -152,6 +153,13 @@ def _backwater(known: Known) -> str:
     return f"{hours:.1f} h of this hour: not judged" if hours else ""
 
 
+def _flow_hours(known: Known) -> str:
+    if "flow_h" not in known:
+        return ""
+    rain = known.get("rain_driven_h", 0)
+    return f"{known['flow_h']}" + (f", {rain} of them in or after rain" if rain else ", none of them in or after rain")
+
+
 #: rows in their order
 _TOLD: Final[tuple[tuple[str, Callable[[Known], str]], ...]] = (
     ("What stands out", _signs),
@@ -167,11 +175,13 @@ _TOLD: Final[tuple[tuple[str, Callable[[Known], str]], ...]] = (
     ("Turbidity", _probe("turbidity_ntu", "NTU", "turbidity_ratio")),
     ("Backwater", _backwater),
     ("Suspected hours", lambda known: str(known.get("suspected_h", ""))),
+    ("Hours of flow", _flow_hours),
     ("Allowed here", lambda known: str(known.get("allowed_here", "")).replace("_", " ")),
 )
 #: what the rows above have told
 _USED: Final = (
     "signs", "hours_dry", "hours_dry_known", "rain_in_72_h_mm", "rain_unknown_hours", "flow_m3_s", "high_m3_s",
     "base_m3_s", "low_m3_s", "night_over_mean", "temperature_c", "warmer_c", "conductivity_s_m", "conductivity_ratio",
-    "turbidity_ntu", "turbidity_ratio", "backwater_hours", "suspected_h", "allowed_here", "noise_m3_s",
+    "turbidity_ntu", "turbidity_ratio", "backwater_hours", "suspected_h", "flow_h", "rain_driven_h",
+    "allowed_here", "noise_m3_s",
 )  # fmt: skip

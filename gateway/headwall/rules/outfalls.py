@@ -4,12 +4,12 @@ An hour is judged once the outfall has spoken after its end. The judgement of an
 `dry_weather.MEMORY_US` before it alone, so what comes late, or a layer that has changed, makes the hours from there on
 be judged again from the ledger, with the result that on-time data would have had. What is suspected stands as a
 notice, which keeps its key as long as the episode overlaps the one it was opened for; it is mailed once, and makes a
-case that waits for a person.
+case that waits for a person. What the register of approvals says of it decides which: `rules.outside_approvals`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
@@ -33,15 +33,16 @@ from headwall.hydrology.dry_weather import (
     summarise,
 )
 from headwall.law import localtime
-from headwall.ledger import schema
+from headwall.law.profile import Profile
+from headwall.ledger import approvals, schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Site
-from headwall.rules import episode_notices
-from headwall.rules.approvals import allowed_spans
+from headwall.rules import episode_notices, outside_approvals
+from headwall.rules.approval_spans import FOR_A_TIME, Book, first_difference_us
 from headwall.rules.base import Step
-from headwall.rules.facts import SuspectedDischarge
-from headwall.rules.layers import FOREVER_US, Stretch
+from headwall.rules.facts import OutsideApproval, SuspectedDischarge
+from headwall.rules.layers import Stretch
 from headwall.rules.rain import neighbour_us
 from headwall.rules.site_rain import QUANTA_PER_MM, rain_of_site
 from headwall.rules.tell import tell, to_be_told, withdraw
@@ -55,8 +56,6 @@ _WAITS_US: Final = 2 * HOUR_US
 #: suspected hours less apart are one episode, which may go on
 _APART_US: Final = Settings().apart_hours * HOUR_US
 _APPROVALS: Final = "rules.approvals"
-#: approvals that let somebody discharge for a time; a standing permit or exemption explains no change of flow by itself
-_FOR_A_TIME: Final = ("discharge", "dye_test")
 
 
 @dataclass
@@ -91,14 +90,18 @@ class OutfallRule:
     """Opens, changes and closes notices, see the head of this module.
 
     Args:
+        profiles: by the name that the registry's municipalities give.
         historical_after_us: what is learned so long after it ended is not mailed.
     """
 
     name = "outfall"
 
-    def __init__(self, ledger: Ledger, registry: Registry, historical_after_us: int) -> None:
+    def __init__(
+        self, ledger: Ledger, registry: Registry, profiles: Mapping[str, Profile], historical_after_us: int
+    ) -> None:
         self._ledger = ledger
         self._registry = registry
+        self._profiles = profiles
         self._historical_after_us = historical_after_us
         self._lines: dict[str, _Line] = {}
         self._approvals: int | None = None
@@ -142,7 +145,7 @@ class OutfallRule:
             self._lines.pop(site.id, None)
 
     def _newly_allowed(self, step: Step) -> list[tuple[str, int]]:
-        """Outfalls for which an approval was entered, changed or ended since the last step, and from when on."""
+        """Outfalls of which the register says something else than at the last step, and from when on."""
         c = schema.approvals.c
         newest = step.conn.execute(sa.select(sa.func.max(c.id))).scalar() or 0
         if newest == self._approvals:
@@ -152,14 +155,20 @@ class OutfallRule:
         if newest == judged:
             return []
         self._ledger.set_cursor(step.conn, _APPROVALS, newest)
-        rows = step.conn.execute(sa.select(c.municipality, c.site, c.from_us, c.kind).where(c.id > judged)).all()
-        return [
-            (site.id, row.from_us)
-            for row in rows
-            if row.kind in _FOR_A_TIME
-            for site in self._sites.values()
-            if row.site == site.id or (row.site is None and row.municipality == site.municipality)
-        ]
+        rows = step.conn.execute(sa.select(c.municipality, c.site).where(c.id > judged).distinct()).all()
+        found = []
+        for site in self._sites.values():
+            if any(row.site == site.id or (row.site is None and row.municipality == site.municipality) for row in rows):
+                marks = [self._book(step, site, through=each).marks() for each in (judged, newest)]
+                first_us = first_difference_us(*marks)
+                found += [] if first_us is None else [(site.id, first_us)]
+        return found
+
+    def _book(self, step: Step, site: Site, through: int | None = None) -> Book:
+        """What the register says of an outfall, read with the code of its municipality."""
+        profile = self._profiles[self._registry.municipality(site.municipality).profile]
+        rows = approvals.of_site(step.conn, site.municipality, site.id, through=through)
+        return Book(rows, profile, self._registry.zone(site.municipality), site.id)
 
     def _judge_site(self, step: Step, site: Site, start_us: int) -> None:
         start_us = start_us // HOUR_US * HOUR_US
@@ -200,8 +209,8 @@ class OutfallRule:
     def _watch(self, step: Step, site: Site) -> Watch:
         """With what is approved as of now: a later approval makes its time be judged again."""
         zone = self._registry.zone(site.municipality)
-        allowed = allowed_spans(step.conn, self._registry, site.id, 0, FOREVER_US)
-        approved = [Approved(each.kind, each.start_us, each.end_us) for each in allowed if each.kind in _FOR_A_TIME]
+        allowed = self._book(step, site).allowed()
+        approved = [Approved(each.kind, each.start_us, each.end_us) for each in allowed if each.kind in FOR_A_TIME]
         return Watch(hour_of=partial(localtime.hour_of, where=zone), quanta_per_mm=QUANTA_PER_MM, approvals=approved)
 
     def _flow_streams(self, site: Site, at_us: int) -> list[str]:
@@ -264,56 +273,105 @@ class OutfallRule:
     # --- what is suspected ---
 
     def _sync(self, step: Step, site: Site, line: _Line, start_us: int) -> None:
-        wanted = [
-            self._fact(step, site, episode, line.until_us)
-            for episode in episodes(line.judgements)
-            if episode.end_us >= start_us
-        ]
-        changes = episode_notices.sync(
-            step.conn, SuspectedDischarge, site.id, wanted, step.now_us, lambda fact: fact.span[1] >= start_us
-        )
-        for change in changes:
+        book = self._book(step, site)
+        seen = [each for each in episodes(line.judgements) if each.end_us >= start_us]
+        suspected, found = outside_approvals.split(seen, book.outside())
+        found += outside_approvals.barred(line.hours, line.judgements, book.outside())
+        wanted = [self._suspected(step, site, each, line.until_us, book) for each in suspected]
+        outside = [self._outside(step, site, each, line, book) for each in found if each.end_us >= start_us]
+        conn, now_us = step.conn, step.now_us
+        for change in episode_notices.sync(
+            conn, SuspectedDischarge, site.id, wanted, now_us, lambda fact: fact.span[1] >= start_us
+        ):
             self._tell(step, change.key, change.fact, stands=change.stands)
+        for other in episode_notices.sync(
+            conn, OutsideApproval, site.id, outside, now_us, lambda fact: fact.span[1] >= start_us
+        ):
+            self._tell(step, other.key, other.fact, stands=other.stands)
 
-    def _tell(self, step: Step, key: str, fact: SuspectedDischarge, *, stands: bool) -> None:
+    def _tell(self, step: Step, key: str, fact: SuspectedDischarge | OutsideApproval, *, stands: bool) -> None:
         withdraw(step.conn, key)
         historical = step.now_us - fact.end_us > self._historical_after_us
         suspicion.follow(
             step.conn,
             key,
-            kind="suspected_discharge",
+            kind=str(fact.__struct_config__.tag),
             municipality=fact.municipality,
             site=fact.site,
             span=fact.span,
             stands=stands,
             historical=historical,
             now_us=step.now_us,
+            provision=fact.provision if isinstance(fact, OutsideApproval) else "",
         )
         if stands and not historical:
             told = to_be_told(step.conn, self._registry, fact.datastream, fact.municipality, step.now_us)
             tell(step.conn, key, fact, told, "now", step.now_us)
 
-    def _fact(self, step: Step, site: Site, episode: Episode, until_us: int) -> SuspectedDischarge:
-        streams = self._flow_streams(site, episode.end_us) or self._flow_streams(site, step.now_us)
-        evidence = {name: _plain(value) for name, value in episode.evidence.items()}
-        evidence["suspected_h"] = episode.hours
-        quanta = evidence.pop("rain", None)
-        if quanta is not None:
-            evidence["rain_in_72_h_mm"] = float(quanta) / QUANTA_PER_MM
-        standing = allowed_spans(step.conn, self._registry, site.id, episode.start_us, episode.end_us)
-        if standing:
-            evidence["allowed_here"] = "; ".join(sorted({f"{each.kind} {each.reference}" for each in standing}))
+    def _suspected(self, step: Step, site: Site, episode: Episode, until_us: int, book: Book) -> SuspectedDischarge:
         return SuspectedDischarge(
             municipality=site.municipality,
             site=site.id,
-            datastream=streams[0],
+            datastream=self._stream(step, site, episode.end_us),
             start_us=episode.start_us,
             end_us=episode.end_us,
             ongoing=until_us - episode.end_us < _APART_US,
             likeness=episode.proposal,
             confidence=round(episode.confidence, 2),
-            evidence=evidence,
+            evidence=_evidence(episode, book),
         )
+
+    def _outside(
+        self, step: Step, site: Site, found: outside_approvals.Found, line: _Line, book: Book
+    ) -> OutsideApproval:
+        if found.episode is not None:
+            likeness, confidence = str(found.episode.proposal), round(found.episode.confidence, 2)
+            evidence = _evidence(found.episode, book)
+        else:
+            likeness, confidence, evidence = "", 1.0, {"flow_h": found.hours, "rain_driven_h": found.rain_hours}
+            evidence |= {} if found.high_m3_s is None else {"high_m3_s": found.high_m3_s}
+        return OutsideApproval(
+            municipality=site.municipality,
+            site=site.id,
+            datastream=self._stream(step, site, found.end_us),
+            start_us=self._since_us(step, site, found, line),
+            end_us=found.end_us,
+            ongoing=line.until_us - found.end_us < _APART_US,
+            likeness=likeness,
+            confidence=confidence,
+            evidence=evidence,
+            why=found.outside.why,
+            provision=found.outside.provision,
+            reference=found.outside.reference,
+        )
+
+    def _since_us(self, step: Step, site: Site, found: outside_approvals.Found, line: _Line) -> int:
+        """Since when it runs: where the hours kept do not reach back so far, as it was told before."""
+        if found.start_us - line.whole_us > _APART_US:
+            return found.start_us
+        told = [fact for _, fact in episode_notices.open_notices(step.conn, OutsideApproval, site.id)]
+        before = (
+            fact.start_us
+            for fact in told
+            if fact.why == found.outside.why and fact.start_us < line.whole_us and fact.end_us >= found.start_us
+        )
+        return min(before, default=found.start_us)
+
+    def _stream(self, step: Step, site: Site, at_us: int) -> str:
+        """Whose readings the flow comes from at an instant, else now."""
+        return (self._flow_streams(site, at_us) or self._flow_streams(site, step.now_us))[0]
+
+
+def _evidence(episode: Episode, book: Book) -> dict[str, float | int | str]:
+    evidence = {name: _plain(value) for name, value in episode.evidence.items()}
+    evidence["suspected_h"] = episode.hours
+    quanta = evidence.pop("rain", None)
+    if quanta is not None:
+        evidence["rain_in_72_h_mm"] = float(quanta) / QUANTA_PER_MM
+    standing = book.allowed_between(episode.start_us, episode.end_us)
+    if standing:
+        evidence["allowed_here"] = "; ".join(sorted({f"{each.kind} {each.reference}" for each in standing}))
+    return evidence
 
 
 def _plain(value: float | int | str) -> float | int | str:

@@ -24,6 +24,7 @@ from headwall.notify import doubt_words
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Node
 from headwall.rules import duties as duty_book
+from headwall.rules.approval_spans import WHY
 from headwall.rules.facts import ClauseDuty, StormDuty
 from headwall.rules.layers import gauge_layers
 from headwall.rules.rain import EVERYTHING, neighbour_us, valid_between
@@ -435,6 +436,9 @@ def notice_text(body: dict[str, Any]) -> str:
             likeness = str(body["likeness"]).replace("_", " ")
             runs = "runs on" if body["ongoing"] else "has ended"
             return f"flow in dry weather, looks like {likeness}, {runs}: no finding, somebody has to look"
+        case "outside_approval":
+            runs = "runs on" if body["ongoing"] else "has ended"
+            return f"a flow {WHY.get(body['why'], 'outside an approval')}, {runs}: no finding, somebody has to look"
         case "near_threshold":
             measured, asked = _short_in(body["storm"]["depth_in"]), _short_in(body["threshold_in"])
             return f"{measured} where the code asks about {asked}: near threshold, your call"
