@@ -75,7 +75,8 @@ class NotifySettings(_Section):
     public_url: str = "http://127.0.0.1:8080"
     remind_h: tuple[_Hours, ...] = (48, 4)  # so long before something is due, its officer is reminded
     escalate_h: float = Field(default=24, gt=0)  # so long after it was due the next person is told, and again the next
-    due_soon_h: float = Field(default=72, gt=0)  # the digest lists what is due within
+    daily_list: bool = True  # the digest lists what is open in each municipality
+    due_soon_h: float = Field(default=72, gt=0)  # and what of it is due within
     quiet: str = Field(default="21:00-06:00", pattern=_SPAN)  # local time; what can wait waits; "" for none
     quiet_in: dict[str, Annotated[str, Field(pattern=_SPAN)]] = {}  # by municipality, where it differs
     urgent_h: float = Field(default=48, ge=0)  # what is due within does not wait for the end of the quiet hours

@@ -70,7 +70,7 @@ def test_fiftieth_tip_mails_the_officer_once_and_the_fifty_first_does_not(gatewa
     assert gateway.subjects() == []
     for instant in tips[49:]:
         gateway.take([instant], instant + 1_000_000)
-    gateway.pass_at(tips[-1] + 20 * HOUR_US)
+    gateway.pass_at(tips[-1] + 12 * HOUR_US)
 
     assert gateway.subjects() == ["Saw Mill North: 0.50 in of rain, report due Jun 11 15:42 EDT"]
 

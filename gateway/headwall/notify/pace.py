@@ -35,14 +35,17 @@ def pressing(row: Waiting, now_us: int, urgent_us: int) -> bool:
 
 
 def hold_at_night(rows: Sequence[Waiting], now_us: int, urgent_us: int, quiet_until: Callable[[Waiting], int]) -> Held:
-    """What can wait does so while it is quiet where it happened; the digest has a time of its own."""
-    held = [
-        (until_us, row)
+    """What can wait does so while it is quiet where it happened, unless its reader is written to anyway.
+
+    The digest has a time of its own.
+    """
+    woken = {row.person for row in rows if row.how != "digest" and pressing(row, now_us, urgent_us)}
+    held = {
+        row.id: until_us
         for row in rows
-        if row.how != "digest" and not pressing(row, now_us, urgent_us) and (until_us := quiet_until(row)) > now_us
-    ]
-    kept = {row.id for _, row in held}
-    return [row for row in rows if row.id not in kept], min((until_us for until_us, _ in held), default=None)
+        if row.how != "digest" and row.person not in woken and (until_us := quiet_until(row)) > now_us
+    }
+    return [row for row in rows if row.id not in held], min(held.values(), default=None)
 
 
 def quiet_until(now_us: int, span: tuple[str, str] | None, zone: tzinfo) -> int:

@@ -67,7 +67,7 @@ class Service:
 
     def _build(self) -> list[_Named]:
         s, common = self._settings, (self.ledger, self.registry)
-        engine = RuleEngine(*common, self.profiles, self._clock, s.rules)
+        engine = RuleEngine(*common, self.profiles, self._clock, s.rules, s.notify)
         parts = [_Named("mail", Mailer(s.smtp, s.notify, *common, self.profiles, self._clock))]
         parts.append(_Named("rules", engine))
         if s.influx is not None:

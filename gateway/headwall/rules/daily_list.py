@@ -39,6 +39,7 @@ class DailyListRule:
 
     def __init__(self, registry: Registry, settings: NotifySettings) -> None:
         self._registry = registry
+        self._wanted = settings.daily_list
         self._digest_at = time.fromisoformat(settings.digest_at)
         self._soon_us = round(settings.due_soon_h * HOUR_US)
         self._next: dict[str, int] = {}
@@ -50,7 +51,7 @@ class DailyListRule:
         self._next.clear()
 
     def judge(self, step: Step) -> None:
-        for municipality in self._registry.municipalities:
+        for municipality in self._registry.municipalities if self._wanted else ():
             if self._next.get(municipality.id, 0) > step.now_us:
                 continue
             self._next[municipality.id] = step.now_us + _RETRY_US
@@ -127,7 +128,7 @@ def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: in
     lines = []
     for number in numbers[:_MOST]:
         case = cases.case(conn, number)
-        first = next((each for each in code_of(registry, case).running(case) if each.met_us is None), None)
+        first = next((each for each in code_of(conn, registry, case).running(case) if each.met_us is None), None)
         clock, due_us = ("", None) if first is None else (first.clock.name.replace("_", " "), first.clock.taken_us)
         since_us, names = case.from_us, _names(seen, "case", number)
         lines.append(OpenCase(number, case.kind, case.site, case.state, since_us, clock, due_us, names))

@@ -27,6 +27,7 @@ from headwall.registry import Registry
 from headwall.rules import notices
 from headwall.rules.base import Rule, Step
 from headwall.rules.clause_duties import ClauseDutyRule
+from headwall.rules.daily_list import DailyListRule
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.layers import Layers, Stretch
 from headwall.rules.lost_tips import LostTipsRule
@@ -34,10 +35,11 @@ from headwall.rules.node_faults import NodeFaultRule, Report
 from headwall.rules.outfalls import OutfallRule
 from headwall.rules.rain import RainReading, valid
 from headwall.rules.rain_missing import RainMissingRule
+from headwall.rules.reminders import ReminderRule
 from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
 from headwall.rules.site_signs import SiteSignRule
 from headwall.rules.storm import StormReportRule
-from headwall.settings import RulesSettings
+from headwall.settings import NotifySettings, RulesSettings
 
 log = structlog.get_logger("rules")
 CURSOR = "rules"
@@ -54,7 +56,7 @@ class RuleEngine:
 
     Args:
         profiles: by the name that the registry's municipalities give.
-        settings: None for the defaults.
+        settings, notify: None for the defaults.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class RuleEngine:
         profiles: Mapping[str, Profile],
         clock: Clock,
         settings: RulesSettings | None = None,
+        notify: NotifySettings | None = None,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
@@ -83,6 +86,8 @@ class RuleEngine:
             ClauseDutyRule(registry, self._codes, historical_us),
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
+            ReminderRule(registry, notify or NotifySettings()),  # of what those before have made due
+            DailyListRule(registry, notify or NotifySettings()),
         ]
         self._gauges = {
             (node.id, stream.name): f"{node.id}/{stream.name}"

@@ -30,6 +30,7 @@ from headwall.rules.tell import accepted, tell, to_be_told
 from headwall.settings import NotifySettings
 
 _RETRY_US: Final = 60_000_000
+_OWED_BY: Final = {"person": "whom the case is about", "municipality": "the municipality"}
 _R = schema.records.c
 
 
@@ -149,13 +150,13 @@ class ReminderRule:
         yield _Matter(acknowledgements.matter("duty", number), reminder, _told_us(conn, duty), gauge)
 
     def _case(self, conn: sa.Connection, number: int) -> Iterator[_Matter]:
-        """The clocks of a case that run and are not met."""
+        """The clocks of a case that run, that somebody has to meet, and that are not met."""
         case = cases.case(conn, number)
         if case.state in ENDED or case.historical:
             return
-        for running in code_of(self._registry, case).running(case):
+        for running in code_of(conn, self._registry, case).running(case):
             clock = running.clock
-            if running.met_us is not None or clock.taken_us is None:
+            if running.met_us is not None or clock.taken_us is None or not running.owed_by:
                 continue
             set_us = [step.at_us for step in case.steps for each in step.clocks if each == clock]
             reminder = Reminder(
@@ -165,7 +166,7 @@ class ReminderRule:
                 site=case.site,
                 provision=clock.provision,
                 asks=f"{clock.name.replace('_', ' ')}: {running.rule}",
-                owed_by="",
+                owed_by=_OWED_BY[running.owed_by],
                 due_us=clock.taken_us,
             )
             key = f"{acknowledgements.matter('case', number)}/{clock.provision}/{clock.name}"
