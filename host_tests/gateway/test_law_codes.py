@@ -297,7 +297,7 @@ def test_sixth_municipality_needs_a_file_alone(tmp_path: Path) -> None:
         ('kind = "septic_pump_out"', 'kind = "septic_pumping"', ["nowhere-1-2-pump-out", "septic_pumping"]),
         ('scum_clearance = "2 in"\n', "", ["provision nowhere-1-2-pump-out: scum_clearance: Field required"]),
         ('scum_clearance = "2 in"', 'scum_clearence = "2 in"', ["scum_clearance: Field", "scum_clearence: Extra"]),
-        ('article = "rain"\ncitation = "§ 1-2"', 'article = "snow"\ncitation = "§ 1-2"', ["no such article", "'snow'"]),
+        ('article = "stormwater"\ncitation = "§ 1-2"', 'article = "snow"\ncitation = "§ 1-2"', ["no such article", "'snow'"]),
         ('value = "end"', 'value = "start"', ["choice.2: ", "write crossing or first or end"]),
         ("from = 2020-01-01", "from = 2020-13-01", ["not TOML"]),
     ],
