@@ -23,7 +23,7 @@ from headwall.law.state_spill import HOTLINE, state_spill
 from headwall.ledger.cases import Case, CaseStep, Clock
 
 #: kind of clause → what its clocks may start with → the instant of a step that gives it
-_STARTS: Final[dict[str, dict[Start, str]]] = {
+STARTS: Final[dict[str, dict[Start, str]]] = {
     "notice_of_violation": {
         "issuance": "issued",
         "notice_date": "dated",
@@ -135,7 +135,7 @@ class Code:
         self._clauses: dict[str, Provision] = {
             each.kind: each
             for each in reversed(in_force)
-            if each.kind in _STARTS
+            if each.kind in STARTS
             and (each in self.breakable if each.kind in _OF_THE_MATTER else each.article == article)
         }
         if case.kind == "spill":
@@ -167,7 +167,7 @@ class Code:
         for clause in self._clauses.values():
             for deadline in clause.deadlines:
                 for start in _starts_of(self._read(clause, deadline)):
-                    name = _STARTS[clause.kind].get(start, "")
+                    name = STARTS[clause.kind].get(start, "")
                     if name in told:
                         found.setdefault(name, clause)
         return sorted(found.items(), key=lambda each: each[0])
@@ -189,7 +189,7 @@ class Code:
     def _of_clause(self, clause: Provision, times: Mapping[str, int], now: Known) -> Iterator[Clock]:
         if _ONLY_WITH.get(clause.kind, "") not in ("", *times):
             return
-        starts = {start: times[name] for start, name in _STARTS[clause.kind].items() if name in times}
+        starts = {start: times[name] for start, name in STARTS[clause.kind].items() if name in times}
         for deadline in clause.deadlines:
             if clause.kind == "spill_report" and now.hazard and _NOT_OF.get(deadline.name) == now.hazard:
                 continue

@@ -27,10 +27,10 @@ from headwall.law.profile import Profile, load_profile, profile_names
 from headwall.law.provision import Provision
 from headwall.law.words import doubt_rows, head_rows, matter_rows
 from headwall.rules import citations
-from headwall.rules.clauses import PLANNERS
+from headwall.rules.judges import judges
 
 #: kinds of provisions that a rule judges
-JUDGED = frozenset({"storm_report", *PLANNERS})
+JUDGED = frozenset(judges())
 _NEW_YORK = "America/New_York"
 
 Code = Annotated[str, typer.Argument(metavar="CODE", help="name of a profile, or the path of one (….toml)")]
