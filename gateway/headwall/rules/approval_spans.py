@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import sqlalchemy as sa
 
-from headwall.law import clocks, localtime
+from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
 from headwall.law.provisions import ConnectionPermit, Exemptions, ExemptSource, PermitType, ProofOfCompliance

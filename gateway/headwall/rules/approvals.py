@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from headwall.errors import InputError
-from headwall.law import clocks, localtime
+from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
 from headwall.law.provisions import ConnectionPermit, DischargeApproval, Exemptions
