@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 
-from headwall.cli.entry_text import said
+from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, named, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
@@ -22,18 +23,30 @@ Replaces = Annotated[
 SiteArgument = Annotated[str, typer.Argument(metavar="SITE", help="site id of the registry")]
 
 
-def enter(at: Opened, body: entries.Body, subject: str, done_us: int, by: str, replaces: int | None) -> None:
+def enter(
+    at: Opened,
+    body: entries.Body,
+    subject: str,
+    done_us: int,
+    by: str,
+    replaces: int | None,
+    *,
+    as_json: bool = False,
+) -> None:
+    """Put an entry into the ledger and the log book, and say so."""
     who, now_us = named(by), at.clock.now_us()
     with at.ledger.begin() as conn:
         made = entries.add_entry(conn, body, subject=subject, done_us=done_us, by=who, now_us=now_us, replaces=replaces)
         if made is not None:
             what = {"entry": made.id, "kind": made.kind, "subject": subject, "done_us": done_us}
             log_book.append(conn, "entry", who, {**what, "replaces": replaces, "digest": made.digest}, now_us)
-    if made is None:
+    if as_json:
+        print(json.dumps(None if made is None else as_data(made), indent=2))
+    elif made is None:
         print("The ledger has this entry already; nothing was added.")
-        return
-    stead = "" if replaces is None else f", in the stead of {replaces}"
-    print(f"Entry {made.id}{stead}: {subject}, {localtime.short(done_us, at.zone)}, by {who}: {said(body)}.")
+    else:
+        stead = "" if replaces is None else f", in the stead of {replaces}"
+        print(f"Entry {made.id}{stead}: {subject}, {localtime.short(done_us, at.zone)}, by {who}: {said(body)}.")
 
 
 def site_of(at: Opened, identifier: str, kind: str) -> Site:

@@ -159,8 +159,7 @@ class ClauseDutyRule:
     def _fact(self, look: Look, expected: Expected) -> ClauseDuty:
         provision, due = expected.provision, clocks.Due(None, None, None)
         if expected.name:
-            deadline = provision.deadline(expected.name)
-            due = clocks.due(deadline, expected.starts, look.where, look.profile.office_closes)
+            due = look.due(provision, expected.name, expected.starts)
         done = expected.done
         return ClauseDuty(
             duty=0,
@@ -188,7 +187,7 @@ class ClauseDutyRule:
 
     def _keep(self, step: Step, duty: Duty[ClauseDuty] | None, fact: ClauseDuty) -> None:
         if duty is None:
-            if not fact.trigger_gone:
+            if not fact.trigger_gone and not (fact.advice and fact.done):
                 self._open(step, fact)
             return
         before = duty.body

@@ -9,12 +9,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from headwall.rules.clauses import approvals, construction, inspections, presence, sediment, septic
 from headwall.rules.clauses.expected import Done, Expected, Planner
 from headwall.rules.clauses.look import Look
 
 __all__ = ["FROM_READINGS", "PLANNERS", "Done", "Expected", "Look", "Planner"]
 
 #: kind of provision → what it makes due
-PLANNERS: Final[Mapping[str, Planner]] = {}
+PLANNERS: Final[Mapping[str, Planner]] = {
+    "seven_day_report": inspections.contractor_reports,
+    "qualified_inspector": inspections.inspector_visits,
+    "contractor_presence": presence.contractor_presence,
+    "plan_on_site": presence.plan_on_site,
+    "disturbance_ceiling": construction.too_much_open,
+    "dye_test": approvals.dye_test,
+    "emergency_approval": approvals.emergency_approval,
+    "exemptions": approvals.exemptions,
+    "permitted_discharge": approvals.permitted_discharge,
+    "proof_of_compliance": approvals.proof_of_compliance,
+    "connection_permit": approvals.connection_permit,
+    "connection_work": approvals.connection_work,
+    "emergency_suspension": approvals.emergency_suspension,
+    "termination": approvals.termination,
+    "work_hold": approvals.work_under_order,
+    "stop_work": approvals.work_under_order,
+    "tmdl_change": approvals.tmdl_change,
+    "septic_inspection": septic.inspection,
+    "septic_pump_out": septic.pump_out,
+    "pump_out_advice": septic.advice,
+    "design_certificate": septic.certificates,
+    "sediment_removal": sediment.removal,
+    "watercourse": sediment.watercourse,
+}
 #: kinds whose planners look at readings
-FROM_READINGS: Final[frozenset[str]] = frozenset()
+FROM_READINGS: Final = frozenset({"septic_pump_out", "sediment_removal", "watercourse"})

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, tzinfo
 from functools import cached_property
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from headwall.law import localtime
+from headwall.law import clocks, localtime
+from headwall.law.deadlines import Start
 from headwall.law.profile import Profile
-from headwall.ledger import approvals, entries
+from headwall.law.provision import Provision
+from headwall.ledger import approvals, entries, schema
 from headwall.ledger.approvals import Approval
 from headwall.ledger.entries import Entry
 from headwall.registry import Registry
 from headwall.registry.model import Person, Site, SiteStatus
+from headwall.registry.project import SiteProject
 from headwall.registry.spans import Span
 
 B = TypeVar("B", bound=entries.Body)
@@ -79,6 +83,12 @@ class Look:
     def _approvals(self) -> list[Approval]:
         return approvals.of_site(self.conn, self.site.municipality, self.site.id)
 
+    def not_needed(self, provision: Provision) -> set[str]:
+        """Occurrences of a clause's duties here that a person has closed as not needed."""
+        c = schema.duties.c
+        ours = (c.site == self.site.id, c.provision == provision.id, c.state == "not_needed")
+        return set(self.conn.execute(sa.select(c.occurrence).where(*ours)).scalars())
+
     # --- the registry ---
 
     @property
@@ -104,6 +114,11 @@ class Look:
                 found.append((span.start_us, end_us))
         return found
 
+    @property
+    def projects(self) -> list[SiteProject]:
+        """The projects of a construction site."""
+        return self.registry.projects(self.site.id)
+
     def people(self, role: str, at_us: int) -> list[Person]:
         return self.registry.people_at(self.site.id, role, at_us)
 
@@ -111,10 +126,19 @@ class Look:
 
     def choice(self, key: str, at_us: int | None = None) -> Any:
         """The municipality's own reading of an open question, in force on the local day of an instant (now)."""
-        chosen = getattr(self.profile, "choice", None)
-        day = self.day(self.now_us if at_us is None else at_us)
-        return chosen(key, day) if chosen else _UNTIL_CHOICES[key]
+        for each in self.profile.choices:
+            if each.key == key:
+                self.wake(localtime.midnight_us(each.valid_from, self.where))
+        return self.profile.choice(key, self.day(self.now_us if at_us is None else at_us))
 
+    def due(self, expected_by: Provision, name: str, starts: Mapping[Start, int]) -> clocks.Due:
+        """When a deadline of a clause falls, under both readings."""
+        return self.profile.due(expected_by, expected_by.deadline(name), starts, self.where)
 
-#: defaults until profiles have choices
-_UNTIL_CHOICES: dict[str, Any] = {}
+    def in_force(self, provision: Provision) -> tuple[int, int]:
+        """From when to when a clause is in force here; without dates in the source always."""
+        since, until = provision.valid_from, provision.valid_to
+        return (
+            0 if since is None else localtime.midnight_us(since, self.where),
+            FOREVER_US if until is None else localtime.midnight_us(until, self.where),
+        )
