@@ -17,6 +17,7 @@ from headwall.rules.approval_spans import Book
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.desk import Desk
+from support.empty_ledger import empty_ledger
 from support.place_house import place
 from support.rules_house import HOUR, at
 
@@ -32,6 +33,7 @@ def desk_under(folder: Path, code: str) -> Desk:
     place(folder, "stage.level", "")
     file = folder / "registry.toml"
     file.write_text(file.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{code}"'), "utf-8")
+    (folder / "headwall.db").write_bytes(empty_ledger())
     return Desk(folder)
 
 

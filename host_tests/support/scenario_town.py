@@ -14,7 +14,6 @@ from functools import cache
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 from unittest.mock import patch
 
@@ -38,6 +37,7 @@ from headwall.rules.engine import RuleEngine
 from headwall.rules.facts import StormDuty
 from headwall.settings import Settings, load_settings
 
+from support.empty_ledger import empty_ledger
 from support.readings import reading
 from support.scenario import FOLDER, NEW_YORK, Command, Put, Scenario
 from support.set_clock import SetClock
@@ -98,15 +98,6 @@ def _profile(scenario: Scenario, folder: Path, without: Collection[str]) -> str:
     return str(path)
 
 
-@cache
-def _empty_ledger() -> bytes:
-    """The file of a ledger without rows: making one takes longer than many a scenario."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "empty.db"
-        Ledger.open(f"sqlite:///{file}").close()
-        return file.read_bytes()
-
-
 @contextmanager
 def _town(scenario: Scenario, folder: Path, profile: str) -> Iterator[Town]:
     places = ("town", *dict.fromkeys(scenario.places))
@@ -115,7 +106,7 @@ def _town(scenario: Scenario, folder: Path, profile: str) -> Iterator[Town]:
     (folder / "registry.toml").write_text(text, encoding="utf-8")
     text = _SETTINGS.format(daily_list=str(scenario.daily_list).lower())
     (folder / "headwall.toml").write_text(text, encoding="utf-8")
-    (folder / "headwall.db").write_bytes(_empty_ledger())
+    (folder / "headwall.db").write_bytes(empty_ledger())
     settings, registry = load_settings(folder / "headwall.toml"), load_registry(folder / "registry.toml")
     with ExitStack() as stack:
         town = Town(scenario, folder, settings, registry)

@@ -323,7 +323,7 @@ def _occurrence(look: Look, row: Approval) -> str:
 
 
 def _evidence(row: Approval) -> dict[str, str | int | float]:
-    return {"register": f"approval {row.id}", "reference": row.body.reference}
+    return {"reference": row.body.reference}
 
 
 def _names(clause: Provision) -> set[str]:
