@@ -58,13 +58,15 @@ def take(house: OutfallHouse, action: str, when: str = "", number: int = 1, by: 
 
 def timeline(house: OutfallHouse, case: Case) -> dict[str, tuple[str, str, str]]:
     """clause and clock → (strict, lenient, what counts)"""
+    with house.ledger.read() as conn:
+        running = steps.code_of(conn, house.registry, case).running(case)
     return {
         f"{each.clock.provision} {each.clock.name}": (
             shown(each.clock.strict_us),
             shown(each.clock.lenient_us),
             shown(each.clock.taken_us),
         )
-        for each in steps.code_of(house.registry, case).running(case)
+        for each in running
     }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import Any, Final
 
-from headwall.cases.kinds import kind_of
+from headwall.cases.kinds import SPILL, kind_of
 from headwall.cases.known import Known, known
 from headwall.cases.states import MOVES
 from headwall.law import clocks, localtime
@@ -138,7 +138,7 @@ class Code:
             if each.kind in STARTS
             and (each in self.breakable if each.kind in _OF_THE_MATTER else each.article == article)
         }
-        if case.kind == "spill":
+        if case.kind == SPILL:
             self._clauses["state_spill"] = state_spill()
 
     @property

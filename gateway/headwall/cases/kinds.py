@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from headwall.errors import InputError
 
+SPILL: Final = "spill"
 Role = Literal["smo", "installer", "operator"]
 
 
@@ -55,7 +56,7 @@ KINDS: Final[Mapping[str, CaseKind]] = {
     "illicit_connection": CaseKind("illicit connection", ("illicit_connection", "connection_permit")),
     "turbidity": CaseKind("contrast by turbidity", ("turbidity",), by_readings=True),
     "design_flow": CaseKind("flow above the design", ("design_flow",), by_readings=True),
-    "spill": CaseKind("spill or release", ("spill_report", "illicit_discharge"), told=("smo", "operator")),
+    SPILL: CaseKind("spill or release", ("spill_report", "illicit_discharge"), told=("smo", "operator")),
     "device": CaseKind(
         "monitoring device tampered with or neglected",
         ("device_care",),

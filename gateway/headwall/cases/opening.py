@@ -8,6 +8,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from headwall.cases.clocks import Code
+from headwall.cases.kinds import SPILL
 from headwall.errors import InputError
 from headwall.law.provisions import FailingSystem
 from headwall.ledger import cases, log_book, schema
@@ -16,7 +17,7 @@ from headwall.ledger import cases, log_book, schema
 TELLS: Final[Mapping[str, tuple[str, ...]]] = {
     "failing_system": ("condition",),
     "illicit_connection": ("connection",),
-    "spill": ("alarm",),
+    SPILL: ("alarm",),
 }
 
 

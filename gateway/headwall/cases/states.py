@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from headwall.cases.kinds import SPILL
+
 #: state → in words
 STATES: Final = {
     "suspected": "suspected, nobody has judged it yet",
@@ -83,7 +85,7 @@ BY_MOUTH: Final = frozenset({"in_person", "telephone"})
 AHEAD: Final = frozenset({"correct_by", "pay_by", "first_payment"})
 #: details that name a person or reach one: they stand beside the log book's chain, so that they can be redacted
 PERSONAL: Final = frozenset({"reached", "number"})
-_SPILL: Final = frozenset({"spill"})
+_SPILL: Final = frozenset({SPILL})
 _TOLD: Final = frozenset({"contaminating_activity", "failing_system"})
 _AFTER_NOTICE: Final = _after("notice_served", "in_correction", "decided")
 

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from headwall import codes
 from headwall.cases import opening
 from headwall.cases.clocks import Code, moved, standing
 from headwall.cases.kinds import kind_of
 from headwall.cases.known import OTHER, known
 from headwall.cases.states import AHEAD, BY_MUNICIPALITY, MEANS, MOVES, PERSONAL, SET_ASIDE, STATES, Move
 from headwall.errors import InputError
-from headwall.law.profile import Profile, load_profile
 from headwall.law.provision import Provision
 from headwall.law.provisions import Spill
 from headwall.law.state_spill import HOTLINE
@@ -78,9 +78,9 @@ class Told:
     times: Mapping[str, int] = field(default_factory=dict)
 
 
-def code_of(registry: Registry, case: cases.Case) -> Code:
-    """What the code of a case's municipality has for it."""
-    return Code(_profile(registry, case.municipality), registry.zone(case.municipality), case)
+def code_of(conn: sa.Connection, registry: Registry, case: cases.Case) -> Code:
+    """What the code of a case's municipality has for it, with what persons have entered of the code."""
+    return Code(codes.code_of(conn, registry, case.municipality), registry.zone(case.municipality), case)
 
 
 def open_by_person(
@@ -117,7 +117,7 @@ def open_by_person(
         span=(seen_us, seen_us),
         now_us=now_us,
     )
-    code = code_of(registry, case)
+    code = code_of(conn, registry, case)
     opening.check(code, case, details)
     told = Told(by, seen_us, note, details=dict(details), times=opening.times(conn, details, site))
     _write(conn, case, "open", case.state, told, now_us=now_us, code=code)
@@ -186,7 +186,7 @@ def take(conn: sa.Connection, registry: Registry, number: int, action: str, told
         times[move.sets] = told.done_us
     told = replace(told, times=times)
     _check_told(case, action, move, told, now_us)
-    code = code_of(registry, case)
+    code = code_of(conn, registry, case)
     if "breaks" in told.details:
         code = _breaking(conn, registry, code, case, told.details["breaks"])
     clause = _clause(code, case, action, told.outcome)
@@ -196,13 +196,22 @@ def take(conn: sa.Connection, registry: Registry, number: int, action: str, told
     return cases.case(conn, number)
 
 
+def may_follow(case: cases.Case) -> list[str]:
+    """The steps of persons that a case may take next."""
+    return [
+        name
+        for name, move in MOVES.items()
+        if move.by_person and case.state in move.after and (not move.kinds or case.kind in move.kinds)
+    ]
+
+
 def _breaking(conn: sa.Connection, registry: Registry, code: Code, case: cases.Case, named: str) -> Code:
     """The code once a person has named another of the clauses that the case may break."""
     may = [each.id for each in code.breakable]
     if named not in may:
         raise InputError(f"case {case.id} cannot break {named!r}; clauses of its kind are {', '.join(may) or 'none'}")
     cases.update(conn, case.id, provision=named)
-    return code_of(registry, replace(case, provision=named))
+    return code_of(conn, registry, replace(case, provision=named))
 
 
 def _check_state(case: cases.Case, action: str, move: Move) -> None:
@@ -344,10 +353,6 @@ def _write(
     personal = {name: text for name, text in told.details.items() if name in PERSONAL and text}
     personal |= {"note": told.note} if told.note and told.by != log_book.HEADWALL else {}
     log_book.append(conn, f"case_{action}", told.by, body, now_us, personal or None)
-
-
-def _profile(registry: Registry, municipality: str) -> Profile:
-    return load_profile(registry.municipality(municipality).profile)
 
 
 def _words(action: str) -> str:

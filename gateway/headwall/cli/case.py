@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -12,16 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cases import steps
-from headwall.cases.states import ENDED, MOVES
-from headwall.cli import case_letter, case_text
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, wrapped
-from headwall.cli.opened import Opened, minute, named, opened, parse_time
+from headwall.cases.kinds import KINDS, kind_of
+from headwall.cases.states import ENDED
+from headwall.cli import case_after, case_letter, case_spill, case_text
+from headwall.cli.case_step import At, By, Number, plain, take, told
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason
+from headwall.cli.opened import minute, named, opened, parse_time
 from headwall.ledger import cases
-from headwall.ledger.cases import Case
 
-Number = Annotated[int, typer.Argument(metavar="CASE", min=1, help="see headwall case list")]
-By = Annotated[str, typer.Option("--by", help="name of who decides or did it")]
-At = Annotated[str | None, typer.Option("--at", help="when it was done; default: now")]
 Means = Annotated[str, typer.Option("--means", help="how: certified mail, posting, in person")]
 Dated = Annotated[str | None, typer.Option("--dated", help="date of the notice, where the code counts from it")]
 Issued = Annotated[str | None, typer.Option("--issued", help="when it was issued, where the code counts from it")]
@@ -39,19 +36,21 @@ def register(app: typer.Typer) -> None:
     case.command("list")(list_cases)
     case.command("show")(show)
     case.command("open")(open_case)
-    _plain(case, "review", "You look into it; nothing is decided by that.")
-    _plain(case, "confirm", "You find that the condition is there.")
-    _plain(case, "dismiss", "You find that it is not there, or is none of the code's.")
+    plain(case, "review", "You look into it; nothing is decided by that.")
+    case.command("confirm")(confirm)
+    plain(case, "dismiss", "You find that it is not there, or is none of the code's.")
     case.command("serve")(serve)
-    _plain(case, "correct", "Correction is under way.")
+    plain(case, "correct", "Correction is under way.")
     case.command("appeal")(appeal)
-    _plain(case, "hear", "The appeal was heard.")
+    plain(case, "hear", "The appeal was heard.")
     case.command("decide")(decide)
     case.command("abate")(abate)
     case.command("cost")(cost)
-    _plain(case, "protest", "The owner protested against the cost; --by is who took it in.")
-    _plain(case, "close", "You close it for good.")
+    plain(case, "protest", "The owner protested against the cost; --by is who took it in.")
+    plain(case, "close", "You close it for good.")
     case.command("note")(note_)
+    case_spill.register(case)
+    case_after.register(case)
     case_letter.register(case)
     app.add_typer(case, name="case")
 
@@ -59,6 +58,7 @@ def register(app: typer.Typer) -> None:
 def list_cases(
     everything: Annotated[bool, typer.Option("--all", help="those that have ended, too")] = False,
     site: Annotated[str | None, typer.Option("--site", help="only those of this site")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="only those of this kind")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
@@ -68,18 +68,22 @@ def list_cases(
             at.registry.require_site(site)
         with at.ledger.read() as conn:
             found = cases.listed(conn, site=site, without=() if everything else ENDED)
+        found = [each for each in found if kind in (None, each.kind)]
+        if kind is not None:
+            kind_of(kind)
         if as_json:
             print(json.dumps([case_text.data(at, each) for each in found], indent=2, ensure_ascii=False))
             return
         if not found:
             print("No case is open. What no sensor sees is not excluded by that.")
             return
+        case_text.call_first(found)
         table = Table("ID", "Site", "Seen", "State", "Next clock")
         for each in found:
             table.add_row(
                 str(each.id),
                 each.site,
-                minute(each.from_us, case_text.zone_of(at, each)),
+                f"{minute(each.from_us, case_text.zone_of(at, each))}\n{case_text.in_words(each.kind)}",
                 case_text.state(each),
                 case_text.next_clock(at, each),
             )
@@ -103,46 +107,47 @@ def open_case(
     site: Annotated[str, typer.Option("--site", help="a site of the registry")],
     by: By,
     reason: Reason,
-    when: Annotated[str | None, typer.Option("--at", help="when it was seen; default: now")] = None,
+    kind: Annotated[str, typer.Option("--kind", help=", ".join(KINDS))] = "suspected_discharge",
+    when: Annotated[str | None, typer.Option("--at", help="when it was first seen or known; default: now")] = None,
+    condition: Annotated[str | None, typer.Option("--condition", help="of a failing system: which")] = None,
+    connection: Annotated[str | None, typer.Option("--connection", help="entry of an illicit connection")] = None,
+    alarm: Annotated[str | None, typer.Option("--alarm", help="of a spill: the case that was its first sign")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Open a case for a suspected discharge that a person has seen."""
+    """Open a case for what a person has seen. Of a spill: call first, then write."""
+    given = {"condition": condition, "connection": connection, "alarm": alarm}
+    details = {name: text for name, text in given.items() if text is not None}
     with opened(config) as at:
         now_us, who = at.clock.now_us(), named(by)
         zone = at.registry.zone(at.registry.require_site(site).municipality)
         seen_us = now_us if when is None else parse_time(when, zone, "--at")
         with at.ledger.begin() as conn:
             case = steps.open_by_person(
-                conn, at.registry, site, kind="suspected_discharge", by=who, seen_us=seen_us, note=reason, now_us=now_us
+                conn,
+                at.registry,
+                site,
+                kind=kind,
+                by=who,
+                seen_us=seen_us,
+                note=reason,
+                now_us=now_us,
+                details=details,
             )
-        _told(at, case, as_json)
+        told(at, case, as_json)
 
 
-def _plain(group: typer.Typer, action: str, about: str) -> None:
-    """The command of a step of which nothing is told but who took it, when, and a note: its reason, if it needs one."""
-
-    def noted(
-        number: Number,
-        by: By,
-        note: Note = "",
-        when: At = None,
-        config: ConfigOption = DEFAULT_CONFIG,
-        as_json: AsJson = False,
-    ) -> None:
-        _take(action, number, by, when, config, as_json, note=note)
-
-    def reasoned(
-        number: Number,
-        by: By,
-        reason: Reason,
-        when: At = None,
-        config: ConfigOption = DEFAULT_CONFIG,
-        as_json: AsJson = False,
-    ) -> None:
-        noted(number, by, reason, when, config, as_json)
-
-    group.command(action, help=about)(reasoned if MOVES[action].why else noted)
+def confirm(
+    number: Number,
+    by: By,
+    reason: Reason,
+    breaks: Annotated[str | None, typer.Option("--breaks", help="the clause, where the case may break several")] = None,
+    when: At = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """You find that the condition is there."""
+    take("confirm", number, by, when, config, as_json, note=reason, details={"breaks": breaks})
 
 
 def serve(
@@ -159,7 +164,7 @@ def serve(
 ) -> None:
     """The notice of violation was served. Entered again, it stands in the stead of the one before."""
     times = {"dated": (dated, "--dated"), "issued": (issued, "--issued"), "correct_by": (correct_by, "--correct-by")}
-    _take("serve", number, by, when, config, as_json, note=note, means=means, times=times)
+    take("serve", number, by, when, config, as_json, note=note, means=means, times=times)
 
 
 def appeal(
@@ -172,7 +177,7 @@ def appeal(
     as_json: AsJson = False,
 ) -> None:
     """An appeal was filed; --by is who took it in."""
-    _take("appeal", number, by, when, config, as_json, note=note, times={"received": (received, "--received")})
+    take("appeal", number, by, when, config, as_json, note=note, times={"received": (received, "--received")})
 
 
 def decide(
@@ -187,7 +192,7 @@ def decide(
 ) -> None:
     """The appeal was decided, or withdrawn; --by is who decided."""
     outcome, times = outcome.replace("-", "_"), {"copied": (copied, "--copied")}
-    _take("decide", number, by, when, config, as_json, note=note, outcome=outcome, times=times)
+    take("decide", number, by, when, config, as_json, note=note, outcome=outcome, times=times)
 
 
 def abate(
@@ -200,7 +205,7 @@ def abate(
     as_json: AsJson = False,
 ) -> None:
     """The condition was abated; --by is who saw that."""
-    _take("abate", number, by, when, config, as_json, note=note, outcome=outcome)
+    take("abate", number, by, when, config, as_json, note=note, outcome=outcome)
 
 
 def cost(
@@ -213,7 +218,7 @@ def cost(
     as_json: AsJson = False,
 ) -> None:
     """The owner was told what the abatement cost."""
-    _take("cost", number, by, when, config, as_json, note=note, times={"cost_received": (received, "--received")})
+    take("cost", number, by, when, config, as_json, note=note, times={"cost_received": (received, "--received")})
 
 
 def note_(
@@ -224,43 +229,4 @@ def note_(
     as_json: AsJson = False,
 ) -> None:
     """Write something to it; its state stays."""
-    _take("note", number, by, None, config, as_json, note=text)
-
-
-def _take(
-    action: str,
-    number: int,
-    by: str,
-    when: str | None,
-    config: Path,
-    as_json: bool,
-    *,
-    note: str = "",
-    means: str = "",
-    outcome: str = "",
-    times: dict[str, tuple[str | None, str]] | None = None,
-) -> None:
-    with opened(config) as at:
-        now_us, who = at.clock.now_us(), named(by)
-        with at.ledger.read() as conn:
-            zone = case_text.zone_of(at, cases.case(conn, number))
-        done_us = now_us if when is None else parse_time(when, zone, "--at")
-        given = {
-            name: parse_time(text, zone, option) for name, (text, option) in (times or {}).items() if text is not None
-        }
-        told = steps.Told(who, done_us, note.strip(), means.strip(), outcome, times=given)
-        with at.ledger.begin() as conn:
-            case = steps.take(conn, at.registry, number, action, told, now_us=now_us)
-        _told(at, case, as_json)
-
-
-def _told(at: Opened, case: Case, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(case_text.data(at, case), indent=2, ensure_ascii=False))
-        return
-    last = case.steps[-1]
-    print(f"Case {case.id} ({case.site}): {case_text.state(case)}; {case_text.in_words(last.action)} by {last.by}.")
-    set_now = {(each.provision, each.name) for each in last.clocks}
-    for each in case_text.running(at, case):
-        if (each.clock.provision, each.clock.name) in set_now:
-            print(wrapped("  - ", case_text.clock_text(at, case, each)))
+    take("note", number, by, None, config, as_json, note=text)

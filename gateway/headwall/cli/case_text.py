@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Any
 
@@ -9,13 +10,16 @@ import msgspec
 import sqlalchemy as sa
 
 from headwall.cases import steps, suspicion
-from headwall.cases.clocks import Running
-from headwall.cases.states import ENDED, MOVES, STATES
+from headwall.cases.advice import advice
+from headwall.cases.clocks import Code, Running
+from headwall.cases.kinds import SPILL, kind_of
+from headwall.cases.states import ENDED, STATES
 from headwall.cli.common import wrapped
 from headwall.cli.opened import Opened, minute
 from headwall.law.provision import Provision
+from headwall.law.state_spill import state_spill
 from headwall.ledger import schema
-from headwall.ledger.cases import Case
+from headwall.ledger.cases import Case, CaseStep
 from headwall.notify.discharge_section import evidence_rows, likeness
 from headwall.rules import citations
 from headwall.rules.approval_spans import WHY
@@ -38,8 +42,9 @@ _COLUMNS = (
 
 def print_case(at: Opened, case: Case, fact: SuspectedDischarge | OutsideApproval | None) -> None:
     """All that an officer needs to decide on the next step."""
-    zone, code = zone_of(at, case), steps.code_of(at.registry, case)
-    print(f"Case {case.id}: {in_words(case.kind)} at {case.site}, {code.profile.municipality}")
+    zone, code = zone_of(at, case), code_of(at, case)
+    call_first([case])
+    print(f"Case {case.id}: {kind_of(case.kind).words} at {case.site}, {code.profile.municipality}")
     print(wrapped("State      ", f"{STATES[case.state]}{', historical' if case.historical else ''}"))
     print(wrapped("Seen       ", f"{minute(case.from_us, zone)} to {minute(case.until_us, zone)}"))
     if isinstance(fact, OutsideApproval):
@@ -54,19 +59,46 @@ def print_case(at: Opened, case: Case, fact: SuspectedDischarge | OutsideApprova
     for clause in (code.broken, code.clause("notice_of_violation"), code.clause("appeal")):
         if clause is not None:
             print(wrapped("Clause     ", f"{cited(at, case, clause)}: {clause.requirement}"))
-    may = ", ".join(name for name, move in MOVES.items() if move.by_person and case.state in move.after)
+    for line in advice_of(at, case):
+        print(wrapped("Know       ", line))
+    may = ", ".join(name.replace("_", "-") for name in steps.may_follow(case))
     print(wrapped("May follow ", may))
     print("Steps")
     for step in case.steps:
-        parts = [f"{minute(step.done_us, zone)} {in_words(step.action)} by {step.by}"]
-        parts += [in_words(step.outcome)] if step.outcome else []
-        parts += [each for each in (step.means, step.note) if each]
-        print(wrapped("  - ", "; ".join(parts)))
+        print(wrapped("  - ", _step_text(step, zone)))
     found = running(at, case)
     print("Clocks" if found else "Clocks: none runs yet")
     for each in found:
         print(wrapped("  - ", clock_text(at, case, each)))
     print(wrapped("", f"{code.profile.disclaimer} A person decides."))
+
+
+def _step_text(step: CaseStep, zone: tzinfo) -> str:
+    """A step in a line, with its number where it can be struck."""
+    parts = [f"{minute(step.done_us, zone)} {in_words(step.action)} by {step.by}"]
+    parts += [in_words(step.outcome)] if step.outcome else []
+    parts += [f"{name} {text}" for name, text in step.details.items()]
+    parts += [each for each in (in_words(step.means), step.note) if each]
+    parts += [f"step {step.id}"] if step.from_state == step.to_state else []
+    return "; ".join(parts)
+
+
+def call_first(found: Iterable[Case]) -> None:
+    """What comes before everything else where a spill is among some cases: the calls that a person makes."""
+    if any(case.kind == SPILL for case in found):
+        for line in state_spill().call_first:
+            print(wrapped("", line))
+
+
+def code_of(at: Opened, case: Case) -> Code:
+    """What the code of its municipality has for a case."""
+    with at.ledger.read() as conn:
+        return steps.code_of(conn, at.registry, case)
+
+
+def advice_of(at: Opened, case: Case) -> list[str]:
+    """What is to be known of it before the next step."""
+    return advice(code_of(at, case), case)
 
 
 def clock_text(at: Opened, case: Case, each: Running) -> str:
@@ -78,6 +110,8 @@ def clock_text(at: Opened, case: Case, each: Running) -> str:
     told = f"{in_words(clock.name)}: {minute(clock.taken_us or 0, zone)}"
     if strict != lenient:
         told += f" (strict {strict}, lenient {lenient}; the {each.takes} counts)"
+    if each.owed_by:
+        told += f"; owed by the {each.owed_by}"
     told += f"; {each.rule}; {cited(at, case, each.clause)}"
     if each.met_us is not None:
         late = each.met_us > (clock.taken_us or 0)
@@ -87,7 +121,7 @@ def clock_text(at: Opened, case: Case, each: Running) -> str:
 
 def cited(at: Opened, case: Case, clause: Provision) -> str:
     """The section, and how sure its number is."""
-    profile = steps.code_of(at.registry, case).profile
+    profile = code_of(at, case).profile
     with at.ledger.read() as conn:
         sure = citations.with_confirmation(conn, profile, clause, zone_of(at, case))
     return f"{sure.citation} ({sure.confidence_text})"
@@ -95,7 +129,7 @@ def cited(at: Opened, case: Case, clause: Provision) -> str:
 
 def running(at: Opened, case: Case) -> list[Running]:
     """The clocks of a case, soonest first."""
-    return steps.code_of(at.registry, case).running(case)
+    return code_of(at, case).running(case)
 
 
 def next_clock(at: Opened, case: Case) -> str:
@@ -130,12 +164,16 @@ def data(at: Opened, case: Case) -> dict[str, Any]:
             "rule": each.rule,
             "takes": each.takes,
             "met_us": each.met_us,
+            "owed_by": each.owed_by,
+            "to_tell": [party.id for party in each.to_tell],
         }
         for each in running(at, case)
     ]
     body = {name: getattr(case, name) for name in _COLUMNS}
     said = [msgspec.to_builtins(each) for each in case.steps]
-    return {**body, "suspicion_taken_back": suspicion.is_taken_back(case), "clocks": clocks, "steps": said}
+    first = {"call_first": state_spill().call_first} if case.kind == SPILL else {}
+    known = {"suspicion_taken_back": suspicion.is_taken_back(case), "advice": advice_of(at, case)}
+    return {**first, **body, **known, "clocks": clocks, "steps": said}
 
 
 def fact_of(conn: sa.Connection, case: Case) -> SuspectedDischarge | OutsideApproval | None:

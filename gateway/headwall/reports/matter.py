@@ -47,7 +47,7 @@ class Matter:
     uncertain: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.code = steps.code_of(self.registry, self.case)
+        self.code = steps.code_of(self.conn, self.registry, self.case)
         self.profile = codes.code_of(self.conn, self.registry, self.case.municipality)
         self.site = self.registry.require_site(self.case.site)
         self.where = self.registry.zone(self.case.municipality)
