@@ -62,8 +62,11 @@ def _pieces(document: Document, letter: Letter) -> None:
                 table.autofit = False
                 for label, lines in rows:
                     left, right = table.add_row().cells
-                    left.width, right.width = Cm(4.8), Cm(12.1)
                     left.text, right.text = label, "\n".join(lines)
+                for column, width in zip(table.columns, (Cm(4.8), Cm(12.1)), strict=True):
+                    column.width = width
+                    for cell in column.cells:
+                        cell.width = width
                 document.add_paragraph()
             case Items(items, boxes):
                 for item in items:
