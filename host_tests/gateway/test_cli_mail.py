@@ -71,3 +71,25 @@ def test_a_mail_that_did_not_fail_is_not_sent_again(desk: Desk, number: str) -> 
 def test_it_must_be_said_which(desk: Desk, arguments: list[str]) -> None:
     with pytest.raises(InputError):
         desk.run("mail", "retry", *arguments, "--by", "Sam")
+
+
+def test_what_was_seen_is_noted_once_a_person_and_closes_nothing(desk: Desk) -> None:
+    ledger = Ledger.open(desk.url)
+    with ledger.begin() as conn:
+        case = {"kind": "spill", "provision": "", "municipality": "elmsford", "site": "yard", "state": "suspected"}
+        conn.execute(schema.cases.insert().values(**case, historical=False, from_us=0, until_us=0, at_us=0))
+    ledger.close()
+    assert "noted, seen by Sam" in desk.run("mail", "seen", "case/1", "--by", "Sam")
+    assert "was noted before, seen by Sam" in desk.run("mail", "seen", "case/1", "--by", " Sam ")
+    told = json.loads(desk.run("mail", "seen", "case/1", "--by", "Olive", "--json"))
+    assert [each["by"] for each in told["seen"]] == ["Sam", "Olive"]
+    assert [row.state for row in desk.rows(schema.cases)] == ["suspected"]
+    assert [(row.kind, row.by) for row in desk.rows(schema.records)] == [
+        ("case_acknowledged", "Sam"), ("case_acknowledged", "Olive"),
+    ]  # fmt: skip
+    with pytest.raises(UnknownThingError, match="no duty 7"):
+        desk.run("mail", "seen", "duty/7", "--by", "Sam")
+    with pytest.raises(InputError, match="write duty/12 or case/3"):
+        desk.run("mail", "seen", "storm/7", "--by", "Sam")
+    with pytest.raises(InputError):
+        desk.run("mail", "seen", "case/1", "--by", "headwall")

@@ -1,4 +1,4 @@
-"""`headwall mail`: mails that nobody got, and trying them again once the cause is mended."""
+"""`headwall mail`: mails that nobody got, and trying them again once the cause is mended; what was seen of others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from rich.table import Table
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
 from headwall.cli.opened import minute, named, opened
 from headwall.errors import InputError, UnknownThingError
-from headwall.ledger import log_book
+from headwall.ledger import acknowledgements, log_book
 from headwall.notify import outbox
 
 
 def register(app: typer.Typer) -> None:
-    mail = typer.Typer(no_args_is_help=True, help="Mails that failed, and trying them again.")
+    mail = typer.Typer(no_args_is_help=True, help="Mails that failed, and what was seen of others.")
     mail.command("list")(list_mails)
     mail.command("retry")(retry)
+    mail.command("seen")(seen)
     app.add_typer(mail, name="mail")
 
 
@@ -64,3 +65,24 @@ def retry(
                 body = {"message_id": mail.message_id, "recipient": mail.recipient, "why": mail.last_error or ""}
                 log_book.append(conn, "mail_retried", who, body, now_us)
     print(f"{len(chosen)} to be sent anew by the service, within five minutes.")
+
+
+def seen(
+    matter: Annotated[str, typer.Argument(metavar="duty/N|case/N", help="what the mail was about")],
+    by: Annotated[str, typer.Option("--by", help="name of the person who has seen it")],
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """Say by name that a duty or a case was seen, as with the link of a mail: the next person is not told.
+
+    It closes nothing and decides nothing.
+    """
+    with opened(config) as at:
+        who = named(by)
+        with at.ledger.begin() as conn:
+            new = acknowledgements.add(conn, matter, by=who, now_us=at.clock.now_us())
+            found = acknowledgements.of(conn, [matter])[matter]
+        if as_json:
+            print(json.dumps({"matter": matter, "seen": [{"by": each.by, "at_us": each.at_us} for each in found]}))
+            return
+        print(f"{matter}: {'noted' if new else 'was noted before'}, seen by {', '.join(each.by for each in found)}.")

@@ -25,6 +25,7 @@ from headwall.ledger.ledger import Ledger
 LONGEST_RETRY_US = 3_600_000_000
 _OUTBOX = schema.outbox
 _MAILS = schema.mails
+_ROW = (_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.person, _OUTBOX.c.how, _OUTBOX.c.body, _OUTBOX.c.at_us)
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,18 @@ class Queued:
 
 def waiting(conn: sa.Connection) -> list[Waiting]:
     """Every row that no mail carries, oldest first."""
-    columns = (_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.person, _OUTBOX.c.how, _OUTBOX.c.body, _OUTBOX.c.at_us)
-    return [Waiting(*row) for row in conn.execute(sa.select(*columns).where(_OUTBOX.c.mail.is_(None)).order_by("id"))]
+    return [Waiting(*row) for row in conn.execute(sa.select(*_ROW).where(_OUTBOX.c.mail.is_(None)).order_by("id"))]
+
+
+def carried(conn: sa.Connection, message: str) -> list[Waiting]:
+    """The rows that a mail carries, oldest first; none for a mail that is not known.
+
+    Args:
+        message: its Message-ID up to the "@".
+    """
+    query = sa.select(*_ROW).join(_MAILS, _MAILS.c.id == _OUTBOX.c.mail)
+    query = query.where(_MAILS.c.message_id.startswith(f"<{message}@", autoescape=True)).order_by(_OUTBOX.c.id)
+    return [Waiting(*row) for row in conn.execute(query)]
 
 
 def last_urgent_us(conn: sa.Connection, people: Iterable[str]) -> dict[str, int]:

@@ -1,4 +1,7 @@
-"""The read-only page: what stands where, each duty with its readings, and the same as JSON. No JavaScript needed."""
+"""The page: what stands where, each duty with its readings, and the same as JSON. No JavaScript needed.
+
+All of it only reads, but for what stands behind the link of a mail (`web.seen`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from contextlib import asynccontextmanager
 from typing import Annotated
 
 import anyio.to_thread
-import jinja2
 import sqlalchemy as sa
 import structlog
 from fastapi import FastAPI, HTTPException, Path, Request, Response
@@ -18,14 +20,14 @@ from headwall.errors import UnknownThingError
 from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
-from headwall.notify import wording
 from headwall.notify.duty_section import duty_section
 from headwall.notify.lookup import Lookup
-from headwall.notify.render import line_html
 from headwall.registry import Registry
 from headwall.rules import duties as duty_book
 from headwall.rules.facts import DutyFact
 from headwall.settings import NotifySettings
+from headwall.web.rendering import render
+from headwall.web.seen import SeenPage
 from headwall.web.server import WebServer, WebServerError
 from headwall.web.status import Health, build_status, duty_line, to_json
 
@@ -59,7 +61,7 @@ def create_app(
 
     Args:
         health: the unhealthy parts with the reason, empty when all is well.
-        settings: from when on a duty was learned late, as in mails; None for the default.
+        settings: from when on a duty was learned late, and the key of links, as in mails; None for the default.
     """
     app = FastAPI(title="Headwall", docs_url=None, redoc_url=None, lifespan=_few_at_once)
     page = _Page(ledger, registry, profiles, clock, health, settings or NotifySettings())
@@ -69,6 +71,7 @@ def create_app(
     app.get("/duties/{number}/hyetograph.png", response_class=Response)(page.hyetograph)
     app.get("/api/status")(page.status)
     app.get("/healthz")(page.healthz)
+    SeenPage.add(app, ledger, registry, profiles, clock, settings or NotifySettings())
     return app
 
 
@@ -81,7 +84,8 @@ async def _few_at_once(_app: FastAPI) -> AsyncIterator[None]:
 
 async def _add_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
     response = await call_next(request)
-    response.headers.update(_HEADERS)
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)  # a page with a form has a policy of its own
     return response
 
 
@@ -104,7 +108,7 @@ class _Page:
     def index(self) -> HTMLResponse:
         status = build_status(self._ledger, self._registry, self._profiles, self._clock.now_us(), self._health())
         zone = self._registry.zone(self._registry.municipalities[0].id)
-        return HTMLResponse(_render("status.html.j2", status=status, zone=zone))
+        return HTMLResponse(render("status.html.j2", status=status, zone=zone))
 
     def status(self) -> JSONResponse:
         """The same as the page. Instants are µs UTC, depths exact decimals as text."""
@@ -125,7 +129,7 @@ class _Page:
     def duty(self, number: Number) -> HTMLResponse:
         found, versions = self._duty(number)
         section = duty_section(self._look(), found.body, self._late_us, cid="hyetograph")
-        text = _render(
+        text = render(
             "duty.html.j2",
             duty=duty_line(found, self._registry, self._clock.now_us()),
             section=section,
@@ -151,28 +155,3 @@ class _Page:
                 return duty_book.get(conn, number), duty_book.versions(conn, number)
         except UnknownThingError as error:
             raise HTTPException(404, str(error)) from error
-
-
-def _render(template: str, **values: object) -> str:
-    return _TEMPLATES.get_template(template).render(**values)
-
-
-def _environment() -> jinja2.Environment:
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("headwall.web"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters.update(
-        local=wording.full_time,
-        ago=wording.duration,
-        inches=wording.inches,
-        words=lambda text: str(text).replace("_", " "),
-        line_html=line_html,
-    )
-    return made
-
-
-_TEMPLATES = _environment()
