@@ -272,7 +272,9 @@ class Book:
             return []
         others = [each for each in self.rows if each.kind == row.kind and each.site == row.site and each is not row]
         holding = [(each.from_us, self.permit_end(each)[0] or FOREVER_US) for each in others]
-        return [("permit_ended", span) for span in without((end_us, FOREVER_US), holding)]
+        if any(begin <= end_us < until for begin, until in holding):
+            return []
+        return [("permit_ended", (end_us, min((begin for begin, _ in holding if begin > end_us), default=FOREVER_US)))]
 
     def marks(self) -> list[tuple[Span, str]]:
         """All that the judging of flow takes from the register: spans with what they mean."""
