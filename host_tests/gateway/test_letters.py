@@ -372,7 +372,7 @@ def test_convictions_of_the_same_person_and_article_raise_the_tier(tmp_path: Pat
     found = penalty(office)
     assert (found["tier"], found["fine"], found["counted"]) == (2, [1000, 2500], ["docket 2026-01-05"])
     shown = " ".join(office.case("penalty", "1", "--violator", "Brook Water Co.").split())
-    assert "For the officer alone, never in a letter." in shown
+    assert "of Brook Water Co., for the officer alone, never in a letter" in shown
     assert "A court finds guilt and sets a penalty." in shown
     assert "1 offences of others stand in it" in shown
 

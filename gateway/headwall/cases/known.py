@@ -43,8 +43,7 @@ class Known:
 
 def known(steps: Sequence[CaseStep]) -> Known:
     """What steps tell; one that was struck tells nothing."""
-    struck = {step.details["step"] for step in steps if step.action == "strike"}
-    standing = [step for step in steps if str(step.id) not in struck]
+    standing = unstruck(steps)
     calls = [step for step in standing if step.action == "call"]
     local = [step for step in calls if step.details["to"] not in _NOT_LOCAL]
     said = [step for step in standing if step.action == "classify"]
@@ -58,6 +57,12 @@ def known(steps: Sequence[CaseStep]) -> Known:
         payments=int(plans[-1].details["payments"]) if plans else 0,
         paid_us=tuple(sorted(step.done_us for step in standing if step.action == "pay")),
     )
+
+
+def unstruck(steps: Sequence[CaseStep]) -> list[CaseStep]:
+    """Those that nobody has struck."""
+    struck = {step.details["step"] for step in steps if step.action == "strike"}
+    return [step for step in steps if str(step.id) not in struck]
 
 
 def _times(steps: Sequence[CaseStep]) -> dict[str, int]:

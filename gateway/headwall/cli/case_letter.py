@@ -170,7 +170,7 @@ def penalty(number: Number, violator: Violator, config: ConfigOption = DEFAULT_C
 def _print_penalty(matter: Matter, found: PenaltySheet, violator: str) -> None:
     clause, exposed = found.clause, found.exposure
     seen, may = (matter.time(each) for each in found.until)
-    print(f"Case {matter.case.id}: range of penalties for {violator}. For the officer alone, never in a letter.")
+    print(f"Case {matter.case.id}: range of penalties of {violator}, for the officer alone, never in a letter")
     jail = f"up to {exposed.tier.jail_max} in jail" if exposed.tier.jail_max else "no jail"
     rows = (
         ("Under", f"{found.cited}; {clause.subject}"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from headwall.cases.known import unstruck
 from headwall.errors import InputError
 from headwall.law.provision import Provision
 from headwall.law.provisions import Appeal, CostRecovery, Notice, Penalty, Spill
@@ -152,8 +153,9 @@ def _appeal(matter: Matter, form: Form) -> list[Piece]:
         return []
     chosen = str(matter.choice("appeal.heard_by"))
     until = form.blank("appeal_until", "last day of an appeal", known=matter.last_time(clause.kind, "file"))
+    how = ((f"By a notice of appeal, {', '.join(clause.means)}"),) if clause.means else ()
     rows = (
-        ("To", (chosen or clause.heard_by,)),
+        ("To", (chosen or clause.heard_by, *how)),
         ("Time", (first_upper(clause.deadline("file").text),)),
         ("Last day", (until,)),
         ("Under", (matter.cite(clause),)),
@@ -190,7 +192,7 @@ def _spill(matter: Matter, form: Form, kind: str) -> Letter:
                 ("When", (matter.span(),)),
                 ("Known since", (form.blank("known", "when it was known of", demanded=True, known=_known(matter)),)),
                 ("What, how much", (form.blank("material", "what was released, and how much", demanded=True),)),
-                ("Hazardous or not", (form.blank("hazardous", "whether it is hazardous, and who says so"),)),
+                ("Hazardous or not", (form.blank("hazardous", "whether it is hazardous", known=_hazard(matter)),)),
                 ("Where it went", (form.blank("reached", "drain, pipe or water that it reached"),)),
             )
         ),
@@ -212,8 +214,14 @@ def _spill(matter: Matter, form: Form, kind: str) -> Letter:
 
 
 def _known(matter: Matter) -> str:
-    known = [step.times["knowledge"] for step in matter.case.steps if "knowledge" in step.times]
-    return matter.time(min(known)) if known else ""
+    """Since when a person has said that it was known."""
+    told = [step.done_us for step in unstruck(matter.case.steps) if step.action == "know"]
+    return matter.time(min(told)) if told else ""
+
+
+def _hazard(matter: Matter) -> str:
+    step = matter.step("classify")
+    return "" if step is None else f"{step.outcome}: {step.note}, by {step.by}"
 
 
 def _calls(matter: Matter, form: Form, clause: Spill) -> tuple[Row, ...]:
@@ -226,7 +234,7 @@ def _calls(matter: Matter, form: Form, clause: Spill) -> tuple[Row, ...]:
         )
         for n, who in enumerate(dict.fromkeys(told))
     ]
-    return (*rows, *(_call(matter, clause, step) for step in matter.case.steps if step.action == "call"))
+    return (*rows, *(_call(matter, clause, step) for step in unstruck(matter.case.steps) if step.action == "call"))
 
 
 def _call(matter: Matter, clause: Spill, step: CaseStep) -> Row:

@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
-from headwall import codes
 from headwall.cases import steps
 from headwall.cases.clocks import Code, Running
 from headwall.law import localtime
@@ -48,7 +47,7 @@ class Matter:
 
     def __post_init__(self) -> None:
         self.code = steps.code_of(self.conn, self.registry, self.case)
-        self.profile = codes.code_of(self.conn, self.registry, self.case.municipality)
+        self.profile = self.code.profile
         self.site = self.registry.require_site(self.case.site)
         self.where = self.registry.zone(self.case.municipality)
         self.fact = evidence.fact_of(self.conn, self.case)
