@@ -33,6 +33,7 @@ from headwall.rules.facts import (
     InactiveSiteStorm,
     NearThreshold,
     NodeFault,
+    OutsideApproval,
     RainMissing,
     SuspectedDischarge,
     to_body,
@@ -212,15 +213,15 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
         False,
         [
             SuspectedDischarge(
-                "elmsford",
-                "site-2",
-                "outfall-7/stage.level",
-                at("06-10 10:00"),
-                at("06-10 16:00"),
-                True,
-                "flushing",
-                0.86,
-                {
+                municipality="elmsford",
+                site="site-2",
+                datastream="outfall-7/stage.level",
+                start_us=at("06-10 10:00"),
+                end_us=at("06-10 16:00"),
+                ongoing=True,
+                likeness="flushing",
+                confidence=0.86,
+                evidence={
                     "hours_dry": 112,
                     "hours_dry_known": "yes",
                     "rain_unknown_hours": 0.0,
@@ -238,6 +239,27 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
                     "suspected_h": 6,
                     "rain_in_72_h_mm": 0.508,
                 },
+            )
+        ],
+    ),
+    "outside_approval": (
+        at("06-10 16:50"),
+        "ruth-adler",
+        False,
+        [
+            OutsideApproval(
+                municipality="elmsford",
+                site="site-2",
+                datastream="outfall-7/stage.level",
+                start_us=at("06-10 10:00"),
+                end_us=at("06-10 16:00"),
+                ongoing=True,
+                likeness="",
+                confidence=1.0,
+                evidence={"flow_h": 6, "rain_driven_h": 2, "high_m3_s": 0.0146},
+                why="terminated",
+                provision="elmsford-288-21b-termination",
+                reference="letter of June 4",
             )
         ],
     ),

@@ -15,7 +15,7 @@ def outside_approval(look: Lookup, fact: OutsideApproval) -> Section:
     """A proposal: who let the water run, and whether the register is up to date, a person finds out."""
     zone = look.zone(fact.municipality)
     since = short(fact.start_us, zone)
-    until = "it runs on" if fact.ongoing else f"until {short(fact.end_us, zone)}"
+    ran = f"since {since} it has run" if fact.ongoing else f"it ran from {since} to {short(fact.end_us, zone)}"
     rain = (
         " Access itself is barred, so flow is told in rain too."
         if fact.why in BARRED
@@ -27,7 +27,7 @@ def outside_approval(look: Lookup, fact: OutsideApproval) -> Section:
         tone="notice",
         lead=(
             *gauge_rows.commissioning_lead(look, fact.datastream),
-            f"Since {since}, {until}: a flow {WHY[fact.why]} ({fact.reference}).{rain}",
+            f"Flow {WHY[fact.why]} ({fact.reference}): {ran}.{rain}",
             "That is what readings and register say, and no finding: whose water it is, a person has to find out.",
         ),
         steps=(
