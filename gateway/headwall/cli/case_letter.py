@@ -10,7 +10,7 @@ import msgspec
 import typer
 
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, wrapped
-from headwall.cli.opened import Opened, minute, named, opened
+from headwall.cli.opened import Opened, named, opened
 from headwall.errors import InputError
 from headwall.law.provisions import AlternativeRemedies
 from headwall.ledger import cases, entries, log_book
@@ -151,9 +151,7 @@ def letters(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJs
         if not found:
             print(f"Case {number} has no letter.")
         for each in found:
-            told = f"{'signed' if each.signed else 'draft'} by {each.row.by}, {minute(each.row.at_us, zone)}"
-            since = f"; the case has changed since: {'; '.join(each.changed)}" if each.changed else ""
-            print(wrapped(f"{each.row.n:>5}  ", f"{each.kind}, {told}{since}"))
+            print(wrapped(f"{each.row.n:>5}  ", each.told(zone)))
 
 
 def penalty(number: Number, violator: Violator, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:

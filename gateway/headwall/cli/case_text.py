@@ -21,6 +21,7 @@ from headwall.law.state_spill import state_spill
 from headwall.ledger import schema
 from headwall.ledger.cases import Case, CaseStep
 from headwall.notify.discharge_section import evidence_rows, likeness
+from headwall.reports import letter_book
 from headwall.rules import citations
 from headwall.rules.approval_spans import WHY
 from headwall.rules.facts import OutsideApproval, SuspectedDischarge, from_body
@@ -66,6 +67,12 @@ def print_case(at: Opened, case: Case, fact: SuspectedDischarge | OutsideApprova
     print("Steps")
     for step in case.steps:
         print(wrapped("  - ", _step_text(step, zone)))
+    with at.ledger.read() as conn:
+        letters = list(letter_book.kept(conn, case, zone))
+    if letters:
+        print("Letters")
+    for letter in letters:
+        print(wrapped("  - ", letter.told(zone)))
     found = running(at, case)
     print("Clocks" if found else "Clocks: none runs yet")
     for each in found:

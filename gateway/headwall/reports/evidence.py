@@ -10,8 +10,6 @@ from itertools import pairwise
 from typing import Final
 
 import sqlalchemy as sa
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from headwall.derive.derivation import Derivation, quantities_of
 from headwall.law import localtime
@@ -84,6 +82,9 @@ def picture(conn: sa.Connection, registry: Registry, case: Case, where: tzinfo) 
 
 
 def _draw(points: Sequence[tuple[int, float]], span: tuple[int, int], quantity: str, where: tzinfo) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # takes long to load, and few commands need it
+    from matplotlib.figure import Figure
+
     unit, shown, says = _AXES[quantity]
     factor = float(convert(Fraction(1), unit, shown)) if unit else 1.0
     figure = Figure(figsize=(6.9, 2.9), dpi=170, layout="constrained", facecolor="white")

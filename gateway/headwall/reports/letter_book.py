@@ -42,6 +42,12 @@ class Kept:
     signed: bool
     changed: tuple[str, ...]
 
+    def told(self, where: tzinfo) -> str:
+        """In a line: what it is, by whom and when, and whether the case has changed since."""
+        made = f"{'signed' if self.signed else 'draft'} by {self.row.by}, {full_time(self.row.at_us, where)}"
+        since = f"; the case has changed since: {'; '.join(self.changed)}" if self.changed else ""
+        return f"{self.kind}, {made}{since}"
+
 
 def state_of(case: Case) -> State:
     """By which a later change of a case is known: its last step, its clause, and the time that it is about."""
