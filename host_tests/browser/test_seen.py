@@ -204,7 +204,7 @@ def test_post_without_the_form_of_the_page_notes_nothing(house: House, page: Pag
     assert httpx.post(house.link, data=said, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert httpx.post(house.link, content=b"x" * 100_000).status_code == 413
     assert httpx.post(house.link, content=b"\xff\xfe=%zz").status_code == 403
-    house.clock.now = CROSSING_US + 25 * HOUR_US
+    house.clock.now = CROSSING_US + 26 * HOUR_US
     late = httpx.post(house.link, data=said)
     assert (late.status_code, "more than a day" in late.text) == (403, True)
     assert house.noted() == []

@@ -12,13 +12,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from itsdangerous import BadSignature, URLSafeSerializer
+from itsdangerous import BadSignature, Signer
 
 from headwall.errors import ConfigurationError, InputError
+from headwall.law.localtime import HOUR_US
 from headwall.settings import NotifySettings
 
 _KEY_BYTES: Final = 32
-_FORM_US: Final = 86_400_000_000
+_MAIL_CHARS: Final = 16
+_FORM_US: Final = 24 * HOUR_US
 PATH: Final = "/seen"
 
 
@@ -36,7 +38,7 @@ class Links:
     def __init__(self, key_file: Path, page: str, days: float) -> None:
         self._file = key_file
         self._page = page.rstrip("/")
-        self._holds_us = round(days * 86_400_000_000)
+        self._holds_us = round(days * 24 * HOUR_US)
 
     @classmethod
     def of(cls, settings: NotifySettings) -> Links | None:
@@ -47,8 +49,8 @@ class Links:
 
     def url(self, message_id: str, now_us: int) -> str:
         """The link of a mail."""
-        said = {"mail": _short(message_id), "until": (now_us + self._holds_us) // 1_000_000}
-        return f"{self._page}{PATH}/{self._signer('mail').dumps(said)}"
+        mail = message_id.strip("<>").partition("@")[0][:_MAIL_CHARS]
+        return f"{self._page}{PATH}/{self._sign('mail', mail, now_us + self._holds_us)}"
 
     def read(self, token: str, now_us: int) -> str:
         """The beginning of the Message-ID that a link is for.
@@ -60,28 +62,31 @@ class Links:
 
     def form(self, mail: str, now_us: int) -> str:
         """What a form carries to show that the page of the mail was opened before it was sent."""
-        return str(self._signer("form").dumps({"mail": mail, "until": (now_us + _FORM_US) // 1_000_000}))
+        return self._sign("form", mail, now_us + _FORM_US)
 
     def check_form(self, text: str, mail: str, now_us: int) -> None:
         """LinkError unless a form was made for that mail's page a short while ago."""
         if self._read("form", text, now_us, "The page was open for more than a day. Open the link again") != mail:
             raise LinkError("The form belongs to the link of another mail. Open the link again and send its form.")
 
+    def _sign(self, what: str, mail: str, until_us: int) -> str:
+        """Short, since people copy it: the mail, the hour up to which it holds, the signature."""
+        return self._signer(what).sign(f"{mail}-{until_us // HOUR_US + 1:x}").decode("ascii")
+
     def _read(self, what: str, text: str, now_us: int, too_old: str) -> str:
         try:
-            said = self._signer(what).loads(text)
-            mail, until_s = str(said["mail"]), int(said["until"])
-        except (BadSignature, KeyError, TypeError, ValueError):
+            mail, _, until = self._signer(what).unsign(text).decode("ascii").partition("-")
+        except (BadSignature, UnicodeError):
             raise LinkError(
                 "This link was not made here, or was cut off. Open it as it stands in the mail, whole; where the mail "
                 "program breaks it, copy it by hand."
             ) from None
-        if now_us >= until_s * 1_000_000:
+        if now_us >= int(until, 16) * HOUR_US:
             raise LinkError(f"{too_old}, or use the command line (`headwall mail seen`).")
         return mail
 
-    def _signer(self, salt: str) -> URLSafeSerializer:
-        return URLSafeSerializer(self._key, salt=salt)
+    def _signer(self, salt: str) -> Signer:
+        return Signer(self._key, salt=salt)
 
     @cached_property
     def _key(self) -> bytes:
@@ -102,6 +107,3 @@ class Links:
             )
         return key
 
-
-def _short(message_id: str) -> str:
-    return message_id.strip("<>").partition("@")[0]

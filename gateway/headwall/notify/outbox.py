@@ -78,10 +78,10 @@ def carried(conn: sa.Connection, message: str) -> list[Waiting]:
     """The rows that a mail carries, oldest first; none for a mail that is not known.
 
     Args:
-        message: its Message-ID up to the "@".
+        message: how its Message-ID begins.
     """
     query = sa.select(*_ROW).join(_MAILS, _MAILS.c.id == _OUTBOX.c.mail)
-    query = query.where(_MAILS.c.message_id.startswith(f"<{message}@", autoescape=True)).order_by(_OUTBOX.c.id)
+    query = query.where(_MAILS.c.message_id.startswith(f"<{message}", autoescape=True)).order_by(_OUTBOX.c.id)
     return [Waiting(*row) for row in conn.execute(query)]
 
 
