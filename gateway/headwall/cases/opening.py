@@ -13,6 +13,8 @@ from headwall.errors import InputError
 from headwall.law.provisions import FailingSystem
 from headwall.ledger import cases, log_book, schema
 
+#: the condition of a failing system that some codes want attributed to it
+CONTAMINATION: Final = "groundwater"
 #: kind of case → what may be told when it is opened
 TELLS: Final[Mapping[str, tuple[str, ...]]] = {
     "failing_system": ("condition",),
@@ -32,6 +34,17 @@ def check(code: Code, case: cases.Case, details: Mapping[str, str]) -> None:
         if details.get("condition", "") not in known:
             told = "; ".join(f"{name}: {text}" for name, text in known.items())
             raise InputError(f"{clause.citation} has several conditions; write --condition with one of them: {told}")
+
+
+def check_confirmed(code: Code, case: cases.Case, details: Mapping[str, str]) -> None:
+    """InputError where a code wants contamination put down to the system, and nobody has said why it can be."""
+    clause, told = code.broken, case.steps[0].details.get("condition", "") if case.steps else ""
+    needed = isinstance(clause, FailingSystem) and clause.attribution_required and told == CONTAMINATION
+    if clause is not None and needed and not details.get("attributed", "").strip():
+        raise InputError(
+            f"{code.profile.municipality}, {clause.citation}, wants the contamination to be put down to the system "
+            "with reason; write --attributed with why it can be, such as a dye test or samples of wells"
+        )
 
 
 def times(conn: sa.Connection, details: Mapping[str, str], site: str) -> dict[str, int]:

@@ -116,7 +116,7 @@ MOVES: Final = {
         "confirmed",
         why=True,
         sets="confirmed",
-        may_tell=("breaks",),
+        may_tell=("breaks", "attributed"),
     ),
     "dismiss": Move(_after("suspected", "under_review", "confirmed"), "dismissed", why=True),
     "notify": Move(_after("confirmed", "in_correction"), "in_correction", sets="notified", kinds=_TOLD),

@@ -189,6 +189,8 @@ def take(conn: sa.Connection, registry: Registry, number: int, action: str, told
     code = code_of(conn, registry, case)
     if "breaks" in told.details:
         code = _breaking(conn, registry, code, case, told.details["breaks"])
+    if action == "confirm":
+        opening.check_confirmed(code, case, told.details)
     clause = _clause(code, case, action, told.outcome)
     _check_code(code, case, action, told)
     times |= dict.fromkeys(move.outcomes.get(told.outcome, ()), told.done_us)

@@ -37,7 +37,9 @@ def register(app: typer.Typer) -> None:
 
 def add(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=", ".join(k.replace("_", "-") for k in approvals.KINDS))],
-    holder: Annotated[str, typer.Option("--holder", help="who discharges, tests, connects, or is suspended")],
+    holder: Annotated[
+        str, typer.Option("--holder", help="who discharges, tests, connects, or is suspended; whose systems it is of")
+    ],
     granted_by: Annotated[str, typer.Option("--granted-by", help="who approved, found or ordered it, or was told")],
     reference: Annotated[str, typer.Option("--reference", help="letter, permit, file: by which it is found")],
     by: By,
@@ -190,7 +192,7 @@ def step(
         at_us = now_us if when is None else parse_time(when, at.zone, "--at")
         followed = approvals.Followed(step=name.replace("-", "_"), at_us=at_us, by=did, means=means, note=note)
         with at.ledger.begin() as conn:
-            found = approvals.standing(conn, number)
+            found = approvals.newest(conn, number)
             if followed.step in approvals.STEPS.get(found.kind, {}):
                 profile = code_of(conn, at.registry, found.municipality)
                 check_step(profile, at.registry.zone(found.municipality), found, followed, now_us)

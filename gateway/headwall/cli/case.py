@@ -142,12 +142,17 @@ def confirm(
     by: By,
     reason: Reason,
     breaks: Annotated[str | None, typer.Option("--breaks", help="the clause, where the case may break several")] = None,
+    attributed: Annotated[
+        str | None, typer.Option("--attributed", help="of ground water: why it can be put down to the system")
+    ] = None,
     when: At = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
     """You find that the condition is there."""
-    take("confirm", number, by, when, config, as_json, note=reason, details={"breaks": breaks})
+    take(
+        "confirm", number, by, when, config, as_json, note=reason, details={"breaks": breaks, "attributed": attributed}
+    )
 
 
 def serve(

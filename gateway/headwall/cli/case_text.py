@@ -20,12 +20,15 @@ from headwall.law.provision import Provision
 from headwall.law.state_spill import state_spill
 from headwall.ledger import schema
 from headwall.ledger.cases import Case, CaseStep
+from headwall.notify import sign_section
 from headwall.notify.discharge_section import evidence_rows, likeness
 from headwall.reports import letter_book
 from headwall.rules import citations
 from headwall.rules.approval_spans import WHY
-from headwall.rules.facts import OutsideApproval, SuspectedDischarge, from_body
+from headwall.rules.facts import OutsideApproval, SiteSign, SuspectedDischarge, from_body
 
+#: what a notice says of what was seen
+Seen = SuspectedDischarge | OutsideApproval | SiteSign
 _COLUMNS = (
     "id",
     "kind",
@@ -41,7 +44,7 @@ _COLUMNS = (
 )
 
 
-def print_case(at: Opened, case: Case, fact: SuspectedDischarge | OutsideApproval | None) -> None:
+def print_case(at: Opened, case: Case, fact: Seen | None) -> None:
     """All that an officer needs to decide on the next step."""
     zone, code = zone_of(at, case), code_of(at, case)
     call_first([case])
@@ -50,10 +53,14 @@ def print_case(at: Opened, case: Case, fact: SuspectedDischarge | OutsideApprova
     print(wrapped("Seen       ", f"{minute(case.from_us, zone)} to {minute(case.until_us, zone)}"))
     if isinstance(fact, OutsideApproval):
         print(wrapped("Outside    ", f"a flow {WHY[fact.why]} ({fact.reference})"))
+    if isinstance(fact, SiteSign):
+        lasted = "It has lasted as long as it must." if fact.present else "It has not lasted as long as it must."
+        print(wrapped("Readings   ", f"{sign_section.shows(fact)} {lasted}"))
+    elif fact is not None and fact.likeness:
+        print(wrapped("Looks like ", f"{likeness(fact.likeness)}; confidence {fact.confidence:.0%}: a proposal"))
     if fact is not None:
-        if fact.likeness:
-            print(wrapped("Looks like ", f"{likeness(fact.likeness)}; confidence {fact.confidence:.0%}: a proposal"))
-        for seen in evidence_rows(fact.evidence):
+        rows = sign_section.evidence_rows(fact) if isinstance(fact, SiteSign) else evidence_rows(fact.evidence)
+        for seen in rows:
             print(wrapped("           ", f"{seen.label}: {'; '.join(seen.lines)}"))
     if suspicion.is_taken_back(case):
         print(wrapped("Note       ", "readings or approvals that came later explain what was seen; a person decides"))
@@ -183,12 +190,12 @@ def data(at: Opened, case: Case) -> dict[str, Any]:
     return {**first, **body, **known, "clocks": clocks, "steps": said}
 
 
-def fact_of(conn: sa.Connection, case: Case) -> SuspectedDischarge | OutsideApproval | None:
+def fact_of(conn: sa.Connection, case: Case) -> Seen | None:
     """What the notice says of it."""
     c = schema.notices.c
     body = conn.execute(sa.select(c.body).where(c.key == case.notice)).scalar() if case.notice else None
     found = None if body is None else from_body(body)
-    return found if isinstance(found, SuspectedDischarge | OutsideApproval) else None
+    return found if isinstance(found, SuspectedDischarge | OutsideApproval | SiteSign) else None
 
 
 def zone_of(at: Opened, case: Case) -> tzinfo:

@@ -15,10 +15,11 @@ from headwall.derive.derivation import Derivation, quantities_of
 from headwall.law import localtime
 from headwall.ledger import schema
 from headwall.ledger.cases import Case
+from headwall.notify import sign_section
 from headwall.notify.discharge_section import evidence_rows, likeness
 from headwall.registry import Registry
 from headwall.reports.letter import Picture, Row
-from headwall.rules.facts import Fact, from_body
+from headwall.rules.facts import Fact, SiteSign, from_body
 from headwall.units import convert
 
 _HOUR_US: Final = 3_600_000_000
@@ -56,6 +57,8 @@ def rows(fact: Fact | None) -> list[Row]:
         found.append(("Looks like", (f"{likeness(name)}: what the readings look like, no finding",)))
     if datastream := getattr(fact, "datastream", ""):
         found.append(("Sensor", (datastream,)))
+    if isinstance(fact, SiteSign):
+        return found + [(each.label, each.lines) for each in sign_section.evidence_rows(fact)]
     return found + [(each.label, each.lines) for each in evidence_rows(dict(getattr(fact, "evidence", {})))]
 
 
