@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from headwall.cases import steps
+from headwall.cases.kinds import KINDS
 from headwall.cases.states import ENDED, MOVES, STATES, WITHOUT_A_PERSON
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import localtime
@@ -364,12 +365,13 @@ def test_every_state_is_reached_and_every_step_leads_to_one() -> None:
         assert move.by_person or move.to is None or move.to in WITHOUT_A_PERSON, name
 
 
+_DETAILS = {"to": "dispatch", "step": "2", "payments": "3"}
 _WHO = st.sampled_from(["", " ", "headwall", "Olive"])
 _STEPS = st.lists(
     st.tuples(
         st.sampled_from(sorted(MOVES)),
         _WHO,
-        st.sampled_from(["", "upheld", "set_aside", "withdrawn", "owner", "municipality"]),
+        st.sampled_from(sorted({"", *(outcome for move in MOVES.values() for outcome in move.outcomes)})),
         st.booleans(),
     ),
     min_size=1,
@@ -385,16 +387,21 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OutfallHouse]:
 
 
 @settings(max_examples=150)
-@given(walk=_STEPS)
-def test_no_way_leads_to_a_persons_state_without_a_name(walked: OutfallHouse, walk: list[tuple[Any, ...]]) -> None:
+@given(kind=st.sampled_from(sorted(KINDS)), walk=_STEPS)
+def test_no_way_leads_to_a_persons_state_without_a_name(
+    walked: OutfallHouse, kind: str, walk: list[tuple[Any, ...]]
+) -> None:
     house, now_us = walked, START
     with house.ledger.begin() as conn:
-        opened_ = {"kind": "suspected_discharge", "municipality": "elmsford", "site": SITE, "notice": None}
+        opened_ = {"kind": kind, "municipality": "elmsford", "site": SITE, "notice": None}
         opened_ |= {"historical": False, "span": (now_us, now_us), "now_us": now_us}
         number = steps.opened(conn, **opened_).id
         for action, by, outcome, told in walk:
             times = {"serve": {"dated": now_us}, "appeal": {"received": now_us}}.get(action, {}) if told else {}
-            given_ = {"note": "because", "outcome": outcome, "times": times, "done_us": now_us}
+            times |= {"first_payment": now_us} if action == "instalments" else {}
+            details = {name: _DETAILS[name] for name in MOVES[action].needs} if told else {}
+            given_ = {"note": "because", "means": "telephone", "outcome": outcome, "details": details}
+            given_ |= {"times": times, "done_us": now_us}
             try:
                 if by == "headwall":
                     steps.by_gateway(conn, cases.case(conn, number), action, note="", now_us=now_us)

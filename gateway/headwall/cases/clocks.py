@@ -113,6 +113,14 @@ class Running:
     owed_by: str = ""
     to_tell: tuple[Party, ...] = ()
 
+    @property
+    def asks(self) -> str:
+        """One line: what it waits for."""
+        what = self.clock.name.replace("_", " ")
+        if self.to_tell:
+            what = f"tell {', '.join(party.name for party in self.to_tell)}"
+        return f"{what}: {self.rule}"
+
 
 class Code:
     """What a municipality's code has for a case: its clauses in force when it happened.

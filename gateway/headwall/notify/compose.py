@@ -16,10 +16,12 @@ from email.utils import format_datetime
 import msgspec
 import structlog
 
+from headwall.cases.kinds import SPILL
 from headwall.clock import from_us
 from headwall.errors import ConfigurationError
 from headwall.law import localtime
 from headwall.law.profile import Profile
+from headwall.law.state_spill import state_spill
 from headwall.ledger.ledger import Ledger
 from headwall.notify import (
     clause_section,
@@ -32,6 +34,7 @@ from headwall.notify import (
     pace,
     reminder_section,
     sign_section,
+    spill_section,
     wording,
 )
 from headwall.notify.content import Content, Picture, Section
@@ -55,6 +58,7 @@ from headwall.rules.facts import (
     RainMissing,
     Reminder,
     SiteSign,
+    SpillReported,
     StormDuty,
     SuspectedDischarge,
     from_body,
@@ -108,6 +112,7 @@ class Contents:
             greeting=f"{reader.name}:",
             sections=(*lists, *sections, *notices),
             closing=self._closing(look, facts[0], zone),
+            first=state_spill().call_first if any(map(_of_spill, facts)) else (),
             link=link,
         )
 
@@ -239,10 +244,24 @@ def _notice(look: Lookup, fact: Fact, reader: Person) -> Section:
             return notice_sections.node_fault(look, fact)
         case HistoricalSummary():
             return notice_sections.historical(look, fact)
+        case SpillReported():
+            return spill_section.spill(look, fact)
         case ClauseDuty():
             return clause_section.clause_duty(look, fact, reader)
         case StormDuty() | Reminder() | OpenMatters():
             raise TypeError(f"{type(fact).__name__} is told in a section of its own")
+
+
+def _of_spill(fact: Fact) -> bool:
+    """Whether a fact is about a spill: then the calls come before everything else."""
+    match fact:
+        case SpillReported():
+            return True
+        case Reminder():
+            return fact.case_kind == SPILL
+        case OpenMatters():
+            return any(case.kind == SPILL for case in fact.cases)
+    return False
 
 
 def _came(section: Section, times: int) -> Section:

@@ -59,6 +59,7 @@ class Content:
     greeting: str
     sections: tuple[Section, ...]
     closing: tuple[str, ...] = field(default=())
+    first: tuple[str, ...] = ()  # what comes before everything else: the calls of a spill
     link: str = ""  # where a named person says that it was seen
 
     @property

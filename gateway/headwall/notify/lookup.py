@@ -14,6 +14,7 @@ from headwall.derive.tip_depth import Tip, tip_at
 from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.localtime import day_of
 from headwall.law.profile import Profile, Provision, StormReport
+from headwall.law.state_spill import state_spill
 from headwall.ledger import schema
 from headwall.ledger.calibrations import last_calibration
 from headwall.ledger.ledger import Ledger
@@ -56,7 +57,8 @@ class Lookup:
     def provision(self, municipality: str, provision: str) -> Provision | None:
         """A provision by its id, with who confirmed its section number."""
         profile = self.profile(municipality)
-        found = next((each for each in profile.provisions if each.id == provision), None) if profile else None
+        asked = (*profile.provisions, state_spill()) if profile else ()
+        found = next((each for each in asked if each.id == provision), None)
         if profile is None or found is None:
             return None
         with self.ledger.read() as conn:

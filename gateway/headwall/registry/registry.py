@@ -246,6 +246,14 @@ class Registry:
     def operators(self, municipality: str, at_us: int) -> list[Person]:
         return list({person.id: person for person, _ in self._holders("operator", municipality, at_us)}.values())
 
+    def in_roles(self, municipality: str, roles: Iterable[str], at_us: int) -> list[Person]:
+        """Who holds one of some roles at the instant, in their order; of the officers those who are written to."""
+        found: list[Person] = []
+        for role in roles:
+            held = [person for person, _ in self._holders(role, municipality, at_us)]
+            found += self.officers(municipality, at_us) if role == "smo" else held
+        return list({person.id: person for person in found}.values())
+
     def line(self, municipality: str, at_us: int) -> list[list[Person]]:
         """Who is written to first, and who next when nothing was done: officers by their order, then the operators."""
         found: list[list[Person]] = []

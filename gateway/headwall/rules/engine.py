@@ -38,6 +38,7 @@ from headwall.rules.rain_missing import RainMissingRule
 from headwall.rules.reminders import ReminderRule
 from headwall.rules.sensor_faults import SENSOR, SensorFaultRule
 from headwall.rules.site_signs import SiteSignRule
+from headwall.rules.spills import SpillRule
 from headwall.rules.storm import StormReportRule
 from headwall.settings import NotifySettings, RulesSettings
 
@@ -86,6 +87,7 @@ class RuleEngine:
             ClauseDutyRule(registry, self._codes, historical_us),
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
+            SpillRule(ledger, registry),
             ReminderRule(registry, notify or NotifySettings()),  # of what those before have made due
             DailyListRule(registry, notify or NotifySettings()),
         ]

@@ -420,6 +420,38 @@ class NodeFault(msgspec.Struct, frozen=True, tag="node_fault"):
     noticed_us: int
 
 
+class ToTell(msgspec.Struct, frozen=True):
+    """Whom a clause, or the State, wants told of a release.
+
+    Attributes:
+        who: as the clause names them.
+        rule: how its time counts, in words.
+    """
+
+    who: list[str]
+    rule: str
+    due_us: int
+    provision: str
+
+
+class SpillReported(msgspec.Struct, frozen=True, tag="spill_reported"):
+    """A person has opened a case for a spill: who is to be told, by whom nothing but a person's call can tell.
+
+    Attributes:
+        known_us: since when it has been known.
+        by: who opened the case.
+        what: as that person wrote it.
+    """
+
+    case: int
+    municipality: str
+    site: str
+    known_us: int
+    by: str
+    what: str
+    to_tell: list[ToTell]
+
+
 class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
     """That a duty, or a clock of a case, is due soon, was due, or was left to itself by those who were told first.
 
@@ -439,6 +471,7 @@ class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
     due_us: int
     duty: int | None = None
     case: int | None = None
+    case_kind: str = ""
     told: list[str] = []
 
 
@@ -504,6 +537,7 @@ Fact = (
     | OutsideApproval
     | SiteSign
     | NodeFault
+    | SpillReported
     | Reminder
     | OpenMatters
     | HistoricalSummary

@@ -162,10 +162,11 @@ class ReminderRule:
             reminder = Reminder(
                 stage="before",
                 case=number,
+                case_kind=case.kind,
                 municipality=case.municipality,
                 site=case.site,
                 provision=clock.provision,
-                asks=f"{clock.name.replace('_', ' ')}: {running.rule}",
+                asks=running.asks,
                 owed_by=_OWED_BY[running.owed_by],
                 due_us=clock.taken_us,
             )
