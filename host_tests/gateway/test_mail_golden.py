@@ -33,8 +33,12 @@ from headwall.rules.facts import (
     InactiveSiteStorm,
     NearThreshold,
     NodeFault,
+    OpenCase,
+    OpenDuty,
+    OpenMatters,
     OutsideApproval,
     RainMissing,
+    Reminder,
     SuspectedDischarge,
     to_body,
 )
@@ -92,6 +96,37 @@ _ENDED_CLOCKS = Clocks(
 )
 
 #: name -> (when it is written, to whom, digest, facts)
+REMINDER = Reminder(
+    stage="before",
+    municipality="elmsford",
+    site="site-1",
+    provision="elmsford-288-8a2-storm",
+    asks="inspection report after the storm of Jun 10 12:59 EDT",
+    owed_by="",
+    due_us=at("06-11 15:42"),
+    duty=1,
+)
+OPEN = OpenMatters(
+    municipality="elmsford",
+    at_us=at("06-12 06:59"),
+    soon_us=at("06-15 06:59"),
+    overdue=[
+        OpenDuty(1, "site-1", REMINDER.provision, REMINDER.asks, "", REMINDER.due_us, ["Ruth Adler"]),
+        OpenDuty(
+            2, "site-3", REMINDER.provision, "send the report of the week", "Voss Building Corp.", at("06-11 15:40")
+        ),
+    ],
+    soon=[OpenDuty(9, "site-4", "x", "renew the training of the contractor", "Ferrer Site Work", at("06-14 23:59"))],
+    cases=[
+        OpenCase(3, "suspected_discharge", "site-2", "suspected", at("06-09 10:00")),
+        OpenCase(4, "suspected_discharge", "site-2", "appealed", at("05-09 10:00"), "hear", at("06-20 16:30"), ["Fay"]),
+    ],
+    overdue_count=12,
+    soon_count=1,
+    case_count=2,
+    later_count=31,
+)
+
 CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
     "duty": (CROSSING_US + 5_000_000, "ruth-adler", False, [duty()]),
     "learned_late_before_due": (
@@ -282,6 +317,42 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
             )
         ],
     ),
+    "reminder": (
+        at("06-11 11:42"),
+        "ruth-adler",
+        False,
+        [REMINDER],
+    ),
+    "overdue": (
+        at("06-11 15:42"),
+        "ruth-adler",
+        False,
+        [
+            msgspec.structs.replace(REMINDER, stage="overdue"),
+            msgspec.structs.replace(REMINDER, stage="overdue", duty=2, site="site-3", due_us=at("06-11 15:40")),
+            msgspec.structs.replace(REMINDER, duty=4, site="site-4", due_us=at("06-11 19:00")),
+        ],
+    ),
+    "escalated": (
+        at("06-12 15:42"),
+        "sam-okafor",
+        False,
+        [
+            msgspec.structs.replace(REMINDER, stage="escalated", told=["Ruth Adler"]),
+            Reminder(
+                stage="escalated",
+                municipality="elmsford",
+                site="site-2",
+                provision="elmsford-288-28-appeal",
+                asks="hear: within 15 days of the receipt of the appeal",
+                owed_by="the municipality",
+                due_us=at("06-11 16:30"),
+                case=3,
+                told=["Ruth Adler"],
+            ),
+        ],
+    ),
+    "daily_list": (at("06-12 07:00"), "ruth-adler", True, [OPEN, GaugeSilent("elmsford", [], GAUGE, None, 0, 60)]),
     "import": (
         at("06-11 07:00"),
         "ruth-adler",
@@ -300,11 +371,13 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 
 
 @pytest.fixture(scope="module")
-def compose_anew(ledger: Ledger) -> Callable[[str], EmailMessage]:
+def compose_anew(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], EmailMessage]:
     others = [site(3, "Winthrop Garages", "8 Winthrop Avenue"), site(4, "Yard", "Village yard", "gauge-c/rain.tips")]
     sites = [*SITES, *others]
     smtp = SmtpSettings(host="mail.example", sender="headwall@village.example")
-    composer = Composer(smtp, NotifySettings(), ledger, registry(sites), profiles())
+    key = tmp_path_factory.mktemp("key") / "link.key"
+    key.write_text("5a" * 32)
+    composer = Composer(smtp, NotifySettings(link_key=key), ledger, registry(sites), profiles())
 
     def compose(name: str) -> EmailMessage:
         now_us, person, digest, facts = CASES[name]

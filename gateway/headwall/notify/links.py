@@ -106,4 +106,3 @@ class Links:
                 str(self._file), ["holds no key of 64 hexadecimal digits; delete it: a new one is made, old links end"]
             )
         return key
-

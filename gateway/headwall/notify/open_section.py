@@ -35,7 +35,7 @@ def _counts(fact: OpenMatters) -> str:
         (fact.soon_count, f"{fact.soon_count} due soon"),
         (fact.case_count, wording.counted(fact.case_count, "open case")),
     ]
-    return wording.listed([text for count, text in counted if count])
+    return ", ".join(text for count, text in counted if count)
 
 
 def _later(fact: OpenMatters) -> str:

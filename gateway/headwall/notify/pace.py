@@ -146,4 +146,6 @@ def newest(rows: Sequence[Waiting]) -> list[Waiting]:
 
 def times(rows: Sequence[Waiting], row: Waiting) -> int:
     """How often rows have what a row tells, where it is of a kind that flaps; else once."""
-    return sum(matter(each.fact) == matter(row.fact) for each in rows) if row.kind in FLAPS else 1
+    if row.kind not in FLAPS:
+        return 1
+    return sum((each.kind, matter(each.fact)) == (row.kind, matter(row.fact)) for each in rows)

@@ -6,14 +6,16 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from headwall.law.localtime import short
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, Section, row
 from headwall.notify.lookup import Lookup
 from headwall.registry.model import Person
 from headwall.rules.facts import Reminder
 
+_MINUTE_US = 60_000_000
 _ORDER = ("escalated", "overdue", "before")
-_SAID = {"before": "due soon", "overdue": "was due, not in", "escalated": "was due, left to you"}
+_SAID = {"before": "Due soon", "overdue": "Overdue", "escalated": "Overdue, left to you"}
 
 
 def reminders(look: Lookup, facts: Iterable[Reminder], reader: Person) -> list[Section]:
@@ -37,34 +39,35 @@ def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section
 
 def _heading(look: Lookup, facts: Sequence[Reminder]) -> str:
     one = facts[0]
-    due = wording.full_time(one.due_us, look.zone(one.municipality))
+    due = short(one.due_us, look.zone(one.municipality))
+    said, when = _SAID[one.stage], "by" if one.stage == "before" else "since"
     if len(facts) == 1:
-        words = {"before": f"due {due}", "overdue": f"overdue since {due}", "escalated": f"overdue since {due}"}
-        return f"{look.site_name(one.site)}: {wording.first_lower(one.asks)}, {words[one.stage]}"
-    where = look.municipality_name(one.municipality)
-    if one.stage == "before":
-        return f"{where}: {len(facts)} matters are due soon, the first {due}"
-    return f"{where}: {len(facts)} matters are overdue, the first since {due}"
+        return f"{said}: {look.site_name(one.site)}, {wording.first_lower(one.asks)}, {when} {due}"
+    return f"{said}: {len(facts)} matters in {look.municipality_name(one.municipality)}, the first {when} {due}"
 
 
 def _lead(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
-    one, them = facts[0], "it" if len(facts) == 1 else "them"
+    still = [fact for fact in facts if fact.duty is None or look.closed(fact.duty) is None]
+    if not still:
+        return ["Closed in the meantime, see below."]
+    one, many = still[0], len(still) > 1
+    it, was, them = ("they", "were", "them") if many else ("it", "was", "it")
+    unanswered = f"Nothing that answers {them} is on record"
     if one.stage == "before":
-        left = wording.duration(one.due_us - look.now_us)
-        told = f"Nothing that answers {them} is on record."
-        return [f"{'It is' if len(facts) == 1 else 'The first is'} due in {left}. {told}"]
-    late = f"Nothing that answers {them} is on record, and the time is over. Whether that breaks the code, and what "
-    lines = [f"{late}follows, a person decides."]
-    if one.stage == "escalated":
-        names = wording.listed(list(dict.fromkeys(name for fact in facts for name in fact.told)))
-        ago = wording.duration(look.now_us - one.due_us)
-        lines.insert(
-            0,
-            f"{names} {'was' if names.count(' and ') == 0 else 'were'} told, and nobody has said that {them} "
-            f"{'was' if them == 'it' else 'were'} seen: "
-            f"you are the next to be told, {ago} after it was due.",
-        )
-    return lines
+        return [
+            f"{'The first is' if many else 'It is'} due in {wording.duration(one.due_us - look.now_us)}. {unanswered}."
+        ]
+    over = f"{unanswered}, and the time is over. Whether that breaks the code, and what follows, a person decides."
+    if one.stage == "overdue":
+        return [over]
+    names = list(dict.fromkeys(name for fact in still for name in fact.told))
+    told = f"{wording.listed(names)} {'were' if len(names) > 1 else 'was'} told"
+    ago = wording.duration(look.now_us - one.due_us)
+    return [
+        f"{told}, and nobody has said that {it} {was} seen. You are the next to be told, {ago} after "
+        f"{'the first' if many else 'it'} was due.",
+        over,
+    ]
 
 
 def _steps(facts: Sequence[Reminder]) -> list[str]:
@@ -96,12 +99,18 @@ def _block(look: Lookup, fact: Reminder, reader: Person) -> Block:
     rows.append(
         row("The rule", rule.citation if rule else fact.provision, *([f"({rule.confidence_text})"] if rule else []))
     )
-    return Block(f"{_SAID[fact.stage].capitalize()}: {_name(fact)}", (*rows, *_entering(look, fact, reader)))
+    return Block(f"{_SAID[fact.stage]}: {_name(fact)}", (*rows, *_entering(look, fact, reader)))
 
 
 def _distance(look: Lookup, fact: Reminder) -> str:
     away_us = fact.due_us - look.now_us
-    return f"in {wording.duration(away_us)}" if away_us > 0 else f"{wording.duration(-away_us)} ago"
+    return (
+        f"in {wording.duration(away_us)}"
+        if away_us > 0
+        else f"{wording.duration(-away_us)} ago"
+        if away_us < -_MINUTE_US
+        else "now"
+    )
 
 
 def _name(fact: Reminder) -> str:
@@ -111,7 +120,10 @@ def _name(fact: Reminder) -> str:
 def _entering(look: Lookup, fact: Reminder, reader: Person) -> list[Row]:
     by = shlex.quote(reader.name)
     if fact.duty is None:
-        return [row("See it", f"headwall case show {fact.case}"), row("Reference", f"{_name(fact)}, {look.ledger.id}")]
+        return [
+            row("See it", f"headwall case show {fact.case}"),
+            row("Reference", f"{_name(fact)}, ledger {look.ledger.id}"),
+        ]
     closed = look.closed(fact.duty)
     rows = []
     if closed is not None:
