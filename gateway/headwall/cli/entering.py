@@ -32,14 +32,20 @@ def enter(
     replaces: int | None,
     *,
     as_json: bool = False,
+    entered_by: str | None = None,
 ) -> None:
-    """Put an entry into the ledger and the log book, and say so."""
+    """Put an entry into the ledger and the log book, and say so.
+
+    Args:
+        by: who measured or did it, and entered it unless somebody else did.
+    """
     who, now_us = named(by), at.clock.now_us()
+    writes = who if entered_by is None else named(entered_by)
     with at.ledger.begin() as conn:
         made = entries.add_entry(conn, body, subject=subject, done_us=done_us, by=who, now_us=now_us, replaces=replaces)
         if made is not None:
             what = {"entry": made.id, "kind": made.kind, "subject": subject, "done_us": done_us}
-            log_book.append(conn, "entry", who, {**what, "replaces": replaces, "digest": made.digest}, now_us)
+            log_book.append(conn, "entry", writes, {**what, "replaces": replaces, "digest": made.digest}, now_us)
     if as_json:
         print(json.dumps(None if made is None else as_data(made), indent=2))
     elif made is None:

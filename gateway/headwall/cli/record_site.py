@@ -1,11 +1,12 @@
-"""`headwall record report|inspection|presence|plan`: what happened at a construction site."""
+"""`headwall record report|inspection|delivery|presence|plan`: what happened at a construction site."""
 
 from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 import typer
 
@@ -35,8 +36,26 @@ Storms = Annotated[
 def register(record: typer.Typer) -> None:
     record.command("report")(report)
     record.command("inspection")(inspection)
+    record.command("delivery")(delivery)
     record.command("presence")(presence)
     record.command("plan")(plan)
+
+
+class _Told(NamedTuple):
+    """What a person has typed of a report, but for who signed it."""
+
+    site: str
+    when: str | None
+    visited: str | None
+    delivered_to: str
+    delivered: str | None
+    means: str
+    in_log_book: bool
+    found: str
+    storms: list[int] | None
+    files: list[Path] | None
+    note: str
+    replaces: int | None
 
 
 def report(
@@ -61,10 +80,8 @@ def report(
 ) -> None:
     """The report of a trained contractor on a site's controls, completed at --at: it answers what it was due for."""
     signed = _signed(("trained_contractor", by), ("qualified_inspector", inspector))
-    delivery = (delivered_to, delivered, means)
-    _report(
-        config, site, by, when, visited, signed, delivery, in_log_book, found, storm, attach, note, replaces, as_json
-    )
+    told = _Told(site, when, visited, delivered_to, delivered, means, in_log_book, found, storm, attach, note, replaces)
+    _enter_report(config, by, signed, told, as_json=as_json)
 
 
 def inspection(
@@ -89,10 +106,31 @@ def inspection(
 ) -> None:
     """The report of a qualified inspector on a site's controls, completed at --at."""
     signed = _signed(("qualified_inspector", by), ("trained_contractor", contractor))
-    delivery = (delivered_to, delivered, means)
-    _report(
-        config, site, by, when, visited, signed, delivery, in_log_book, found, storm, attach, note, replaces, as_json
-    )
+    told = _Told(site, when, visited, delivered_to, delivered, means, in_log_book, found, storm, attach, note, replaces)
+    _enter_report(config, by, signed, told, as_json=as_json)
+
+
+def delivery(
+    number: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the report's entry")],
+    by: Annotated[str, typer.Option("--by", help="name of the person who enters it")],
+    to: Annotated[str, typer.Option("--to", help="who got it")],
+    when: When = None,
+    means: Means = "",
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """A report that was entered before has been delivered to the officer."""
+    with opened(config) as at:
+        when = when or localtime.iso(at.clock.now_us(), at.zone)
+        with at.ledger.read() as conn:
+            found = entries.entry(conn, number)
+        if found is None or not isinstance(found.body, entries.SiteReport):
+            raise InputError(f"entry {number} is no report of a site; `headwall record list` shows them")
+        if found.body.delivered_us is not None:
+            raise InputError(f"the report of entry {number} was delivered to {found.body.delivered_to} already")
+        fields = _delivery(at, to, when, means, by, found.done_us)
+        body = msgspec.structs.replace(found.body, **fields)
+        enter(at, body, found.subject, found.done_us, found.by, number, as_json=as_json, entered_by=by)
 
 
 def presence(
@@ -147,38 +185,26 @@ def _signed(*people: tuple[Role, str]) -> list[dict[str, str]]:
     return [{"name": named(name), "role": role} for role, name in people if name]
 
 
-def _report(
-    config: Path,
-    site: str,
-    by: str,
-    times: tuple[str | None, str | None],
-    signed: list[dict[str, str]],
-    delivery: tuple[str, str | None, str],
-    in_log_book: bool,
-    found: str,
-    storms: list[int] | None,
-    files: list[Path] | None,
-    note: str,
-    replaces: int | None,
-    as_json: bool,
-) -> None:
-    when, visited = times
+def _enter_report(config: Path, by: str, signed: list[dict[str, str]], told: _Told, *, as_json: bool) -> None:
     with opened(config) as at:
-        place, done_us = site_of(at, site, "construction"), past(at, when, "--at")
-        visited_us = done_us if visited is None else parse_time(visited, at.zone, "--visited")
+        place, done_us = site_of(at, told.site, "construction"), past(at, told.when, "--at")
+        visited_us = done_us if told.visited is None else parse_time(told.visited, at.zone, "--visited")
         if visited_us > done_us:
             raise InputError("--visited is after --at: a report is completed after the visit")
-        who = named(by)
-        fields: dict[str, Any] = {"visited_us": visited_us, "signed": signed, "found": found, "note": note}
-        fields |= _delivery(at, delivery, done_us) | {"in_log_book": in_log_book}
-        stored = [attachments.store(at.settings.ledger.attachments, file) for file in files or []]
-        body = entries.checked(entries.SiteReport, **fields, attachments=[each.digest for each in stored])
+        stored = [attachments.store(at.settings.ledger.attachments, file) for file in told.files or []]
+        fields: dict[str, Any] = {"visited_us": visited_us, "signed": signed, "found": told.found, "note": told.note}
+        fields |= {"in_log_book": told.in_log_book, "attachments": [each.digest for each in stored]}
+        if told.delivered_to:
+            fields |= _delivery(at, told.delivered_to, told.delivered, told.means, by, done_us)
+        elif told.delivered is not None or told.means:
+            raise InputError("--delivered and --means say how it was delivered: say to whom, --delivered-to")
+        body = entries.checked(entries.SiteReport, **fields)
         with at.ledger.read() as conn:
-            waiting = [_waiting(conn, number, place.id) for number in storms or []]
-        enter(at, body, place.id, done_us, who, replaces, as_json=as_json)
-        now_us = at.clock.now_us()
+            waiting = [_waiting(conn, number, place.id) for number in told.storms or []]
+        enter(at, body, place.id, done_us, by, told.replaces, as_json=as_json)
+        who, now_us = named(by), at.clock.now_us()
         with at.ledger.begin() as conn:
-            for file, kept in zip(files or [], stored, strict=True):
+            for file, kept in zip(told.files or [], stored, strict=True):
                 what: dict[str, Any] = {"site": place.id, "municipality": place.municipality, "digest": kept.digest}
                 what |= {"type": kept.type, "size": kept.size, "of_us": done_us, "under": "", "counts_from_us": None}
                 personal = {"name": file.name, "about": "inspection report"}
@@ -190,16 +216,12 @@ def _report(
                 print(f"Duty {number}: report received, by {who}.")
 
 
-def _delivery(at: Opened, delivery: tuple[str, str | None, str], done_us: int) -> dict[str, Any]:
-    to, when, means = delivery
-    if not to:
-        if when is not None or means:
-            raise InputError("--delivered and --means say how it was delivered: say to whom, --delivered-to")
-        return {}
-    delivered_us = done_us if when is None else parse_time(when, at.zone, "--delivered")
+def _delivery(at: Opened, to: str, when: str | None, means: str, by: str, done_us: int) -> dict[str, Any]:
+    delivered_us = done_us if when is None else parse_time(when, at.zone, "the time of the delivery")
     if not done_us <= delivered_us <= at.clock.now_us():
-        raise InputError("--delivered must lie between --at, when the report was completed, and now")
-    return {"delivered_us": delivered_us, "delivered_to": named(to, "--delivered-to"), "means": means}
+        raise InputError("a report is delivered after it was completed, and not in the future")
+    got = {"delivered_us": delivered_us, "delivered_to": named(to, "the name of who got it")}
+    return {**got, "means": means, "delivery_by": named(by)}
 
 
 def _waiting(conn: sa.Connection, number: int, site: str) -> int:

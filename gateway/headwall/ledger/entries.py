@@ -222,7 +222,8 @@ class SiteReport(Body, frozen=True, kw_only=True, tag="site_report"):
         visited_us: when the site was looked at.
         signed: by whom and as what, who visited first.
         found: what was found of the controls.
-        delivered_us, delivered_to, means: of its delivery to the officer; absent: not yet, or not asked for.
+        delivered_us, delivered_to, means, delivery_by: of its delivery to the officer, and who says so; absent: not
+            yet, or not asked for.
         in_log_book: a copy is in the log book at the site.
         attachments: files of the log book, by SHA-256.
     """
@@ -233,6 +234,7 @@ class SiteReport(Body, frozen=True, kw_only=True, tag="site_report"):
     delivered_us: int | None = None
     delivered_to: _Text = ""
     means: _Text = ""
+    delivery_by: _Text = ""
     in_log_book: bool = False
     attachments: list[_Line] = []
 

@@ -134,9 +134,13 @@ class ClauseDutyRule:
         look = Look(step.conn, self._registry, profile, site, step.now_us)
         held = {_key(duty.body): duty for duty in duties.of_clauses(step.conn, site.id)}
         judged = [each for each in profile.provisions if kinds is None or each.kind in kinds]
+        seen = set()
         for provision in judged:
             for expected in self._expected(look, provision):
                 fact = self._fact(look, expected)
+                if _key(fact) in seen:
+                    raise ValueError(f"{' '.join(_key(fact))} is expected twice")
+                seen.add(_key(fact))
                 self._keep(step, held.pop(_key(fact), None), fact)
         ours = {each.id for each in judged} if kinds else None
         for duty in held.values():

@@ -70,7 +70,7 @@ def deliveries(look: Look, provision: Provision, spans: list[Work], found: list[
             continue
         delivered = None
         if body.delivered_us is not None:
-            delivered = Done(body.delivered_us, visit.entry.by, f"entry {visit.entry.id}")
+            delivered = Done(body.delivered_us, body.delivery_by or visit.entry.by, f"entry {visit.entry.id}")
         if delivered is not None and visit.entry.replaces is None:
             continue  # it came with the report: nothing was ever asked
         yield Expected(
@@ -80,7 +80,7 @@ def deliveries(look: Look, provision: Provision, spans: list[Work], found: list[
             starts={},
             asks=f"Deliver the report of {short(visit.entry.done_us, look.where)} to {provision.owed_to}",
             owed_by=who(look, visit.entry.done_us, "trained_contractor", "developer"),
-            answer=f"headwall record report {look.site.id} --replaces {visit.entry.id} --by NAME --delivered-to NAME",
+            answer=f"headwall record delivery {visit.entry.id} --to NAME --by NAME",
             done=delivered,
         )
 
@@ -122,7 +122,7 @@ def _where_declared(look: Look, part: Work) -> list[Work]:
 def _undeclared(look: Look, provision: Provision, spans: list[Work]) -> Iterator[Expected]:
     """Nobody has said which conditions a site meets: whether the inspector is owed is not known."""
     known = sorted({letter for each in look.profile.of(Conditions) for letter in each.conditions})
-    for each in spans:
+    for each in {part.project.entry.name: part for part in spans}.values():  # the latest stretch of each project
         declared = [(span.start_us, span.end_us or FOREVER_US) for span in each.project.conditions]
         if overlaps([(each.start_us, each.end_us)], declared):
             continue

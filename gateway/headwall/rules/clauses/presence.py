@@ -24,9 +24,11 @@ def contractor_presence(look: Look, provision: Provision) -> Iterator[Expected]:
     """Days of work on which no trained contractor was there, and weeks of which the record has holes."""
     told = {each.body.day: each for each in sorted(look.entries(Presence), key=lambda each: (each.at_us, each.id))}
     there = _seen_by_report(look)
-    for each in work(look, provision):
+    parts = work(look, provision)
+    for each in parts:
         yield from _days_without(look, provision, each, told, there)
-        yield from _weeks(look, provision, each, {**there, **told})
+    if parts:
+        yield from _weeks(look, provision, parts, {**there, **told})
 
 
 def _seen_by_report(look: Look) -> dict[str, Entry[SiteReport]]:
@@ -56,17 +58,17 @@ def _days_without(
         )
 
 
-def _weeks(look: Look, provision: Provision, part: Work, known: Mapping[str, Entry[Any]]) -> Iterator[Expected]:
+def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[str, Entry[Any]]) -> Iterator[Expected]:
     """One week after the other, Monday to Sunday, once it is over."""
-    first = look.day(part.start_us)
-    monday, last = first - timedelta(days=first.weekday()), look.day(min(part.end_us - 1, look.now_us))
+    first = look.day(parts[0].start_us)
+    monday, last = first - timedelta(days=first.weekday()), look.day(min(parts[-1].end_us - 1, look.now_us))
     while monday <= last:
         over_us = localtime.midnight_us(monday + _WEEK, look.where)
         if over_us > look.now_us:
             look.wake(over_us)
             return
         days = [monday + timedelta(days=n) for n in range(7)]
-        asked = [day.isoformat() for day in days if localtime.is_business_day(day) and _within(look, part, day)]
+        asked = [day.isoformat() for day in days if localtime.is_business_day(day) and _within(look, parts, day)]
         if asked:
             yield _week(look, provision, monday, [day for day in asked if day not in known], known.get(asked[-1]))
         monday += _WEEK
@@ -88,8 +90,9 @@ def _week(look: Look, provision: Provision, monday: date, missing: list[str], la
     )
 
 
-def _within(look: Look, part: Work, day: date) -> bool:
-    return part.start_us <= _noon_us(look, day) < part.end_us
+def _within(look: Look, parts: list[Work], day: date) -> bool:
+    noon_us = _noon_us(look, day)
+    return any(each.start_us <= noon_us < each.end_us for each in parts)
 
 
 def _noon_us(look: Look, day: date) -> int:
