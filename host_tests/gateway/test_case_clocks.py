@@ -289,3 +289,14 @@ def test_who_hears_the_appeal_is_said_with_what_is_doubtful_about_it(make: Make)
     serve(town)
     town.take("appeal", "06-12 10:00")
     assert "heard by the Village Engineer, as designated (§ 63A-16)" in town.advice()
+
+
+def test_an_appeal_takes_the_notices_day_away_and_its_withdrawal_brings_it_back(make: Make) -> None:
+    town = make("horseheads")
+    serve(town, correct_by=local("06-30 12:00"))
+    town.take("appeal", "06-12 10:00")
+    assert "correct_by" not in town.due()
+    town.take("decide", "06-16 10:00", outcome="withdrawn")
+    assert town.due()["correct_by"] == "06-30 12:00"
+    town.take("decide", "06-16 10:00", outcome="upheld")
+    assert (town.due().get("correct_by"), town.due()["correct"]) == (None, "06-25 00:00")

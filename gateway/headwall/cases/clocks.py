@@ -103,6 +103,7 @@ class Running:
         met_us: when what it waits for was done.
         owed_by: "person" (who is in violation, or has to report), "municipality"; "": nobody has to meet it.
         to_tell: of a clock of a spill, whom the code still wants told.
+        at_once: the code gives no time for it: "immediately".
     """
 
     clock: Clock
@@ -112,6 +113,7 @@ class Running:
     met_us: int | None
     owed_by: str = ""
     to_tell: tuple[Party, ...] = ()
+    at_once: bool = False
 
     @property
     def asks(self) -> str:
@@ -188,7 +190,8 @@ class Code:
         times = {**now.times, **self._of_spill(now)}
         found = [each for clause in self._clauses.values() for each in self._of_clause(clause, times, now)]
         notice = self.clause("notice_of_violation")
-        if notice is not None and "correct_by" in times:
+        appealed = "filed" in times and "withdrawn" not in times  # then the decision says until when it is corrected
+        if notice is not None and "correct_by" in times and not appealed:
             found.append(Clock(notice.id, "correct_by", *[times["correct_by"]] * 3))
         of_matter = {clause.id for kind, clause in self._clauses.items() if kind in _OF_THE_MATTER}
         by_name = {each.name: each for each in found if each.provision not in of_matter}
@@ -290,6 +293,7 @@ class Code:
             self._met_us(clause, clock, now, to_tell),
             self._owed_by(clause, clock.name),
             tuple(each for each in to_tell if each.id not in now.told),
+            deadline is not None and deadline.holds == "by" and deadline.count == 0,
         )
 
     def _met_us(self, clause: Provision, clock: Clock, now: Known, parties: Sequence[Party]) -> int | None:

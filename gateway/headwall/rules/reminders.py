@@ -29,7 +29,8 @@ from headwall.rules.reminding import Due, Message, come, messages, next_us
 from headwall.rules.tell import accepted, tell, to_be_told
 from headwall.settings import NotifySettings
 
-_RETRY_US: Final = 60_000_000
+_MINUTE_US: Final = 60_000_000
+_RETRY_US: Final = _MINUTE_US
 _OWED_BY: Final = {"person": "whom the case is about", "municipality": "the municipality"}
 _R = schema.records.c
 
@@ -41,12 +42,14 @@ class _Matter:
     Attributes:
         fact: what is told of it, but for the stage.
         gauge: whose readings made it due; "" where no gauge did.
+        at_once_us: of what is due at once: how long after it the next persons are told, see `reminding.Due`.
     """
 
     key: str
     fact: Reminder
     told_us: int
     gauge: str = ""
+    at_once_us: tuple[int, ...] = ()
 
 
 class ReminderRule:
@@ -102,7 +105,7 @@ class ReminderRule:
         coming = []
         for matter in found:
             line = self._line(step, matter)
-            due = Due(matter.fact.due_us, matter.told_us, seen, len(line))
+            due = Due(matter.fact.due_us, matter.told_us, seen, len(line), matter.at_once_us)
             planned = messages(due, self._leads_us, self._escalate_us)
             for message in come(planned, step.now_us):
                 self._tell(step, matter, message, line)
@@ -154,7 +157,9 @@ class ReminderRule:
         case = cases.case(conn, number)
         if case.state in ENDED or case.historical:
             return
-        for running in code_of(conn, self._registry, case).running(case):
+        code = code_of(conn, self._registry, case)
+        at_once_us = tuple(minutes * _MINUTE_US for minutes in code.choice("immediate.escalation_min"))
+        for running in code.running(case):
             clock = running.clock
             if running.met_us is not None or clock.taken_us is None or not running.owed_by:
                 continue
@@ -171,7 +176,8 @@ class ReminderRule:
                 due_us=clock.taken_us,
             )
             key = f"{acknowledgements.matter('case', number)}/{clock.provision}/{clock.name}"
-            yield _Matter(key, reminder, max(set_us, default=case.at_us))
+            told_us = max(set_us, default=case.at_us)
+            yield _Matter(key, reminder, told_us, at_once_us=at_once_us if running.at_once else ())
 
 
 def _told_us(conn: sa.Connection, duty: duty_book.AnyDuty) -> int:

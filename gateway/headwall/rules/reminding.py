@@ -17,12 +17,21 @@ class Due:
         told_us: when its due time, as it is now, was first told.
         acknowledged: a named person has said that it was seen.
         line: how many groups of persons there are to tell, one after the other.
+        at_once_us: for what is due at once: how long after it each group of the line is told; the last goes for all
+            that follow. Empty: by the usual time.
     """
 
     due_us: int
     told_us: int
     acknowledged: bool
     line: int
+    at_once_us: Sequence[int] = ()
+
+    def escalates_us(self, group: int, usual_us: int) -> int:
+        """How long a group of the line is told after the time is over."""
+        if not self.at_once_us:
+            return group * usual_us
+        return self.at_once_us[min(group, len(self.at_once_us) - 1)]
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,8 @@ def messages(due: Due, leads_us: Sequence[int], escalate_us: int) -> list[Messag
     if not due.acknowledged:
         since_us = max(due.due_us, due.told_us)
         found += [
-            Message(since_us + group * escalate_us, "escalated", group, f"next{group}") for group in range(1, due.line)
+            Message(since_us + due.escalates_us(group, escalate_us), "escalated", group, f"next{group}")
+            for group in range(1, due.line)
         ]
     return sorted(found, key=lambda message: (message.at_us, message.group))
 
