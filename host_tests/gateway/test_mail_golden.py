@@ -352,7 +352,12 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
             ),
         ],
     ),
-    "daily_list": (at("06-12 07:00"), "ruth-adler", True, [OPEN, GaugeSilent("elmsford", [], GAUGE, None, 0, 60)]),
+    "daily_list": (
+        at("06-12 07:00"),
+        "ruth-adler",
+        True,
+        [OPEN, GaugeSilent("elmsford", [], GAUGE, at("06-11 22:10"), at("06-11 23:10"), 60)],
+    ),
     "import": (
         at("06-11 07:00"),
         "ruth-adler",

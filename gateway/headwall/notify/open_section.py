@@ -20,11 +20,14 @@ def open_matters(look: Lookup, fact: OpenMatters) -> Section:
         _duties(look, fact, "Overdue", fact.overdue, fact.overdue_count),
         _duties(look, fact, f"Due by {short(fact.soon_us, zone)}", fact.soon, fact.soon_count),
         _cases(look, fact),
+        _later(fact),
     ]
     return Section(
         heading=f"{look.municipality_name(fact.municipality)}: {_counts(fact)}",
         tone="late" if fact.overdue_count else "notice",
-        lead=(f"As of {wording.full_time(fact.at_us, zone)}. {_later(fact)}",),
+        lead=(
+            f"As of {wording.full_time(fact.at_us, zone)}. What no sensor sees and nobody has entered is not in it.",
+        ),
         blocks=tuple(block for block in blocks if block is not None),
     )
 
@@ -38,10 +41,10 @@ def _counts(fact: OpenMatters) -> str:
     return ", ".join(text for count, text in counted if count)
 
 
-def _later(fact: OpenMatters) -> str:
+def _later(fact: OpenMatters) -> Block | None:
     if not fact.later_count:
-        return "Nothing else is open; that says nothing about what no sensor sees and nobody has entered."
-    return f"{fact.later_count} more open, due later or without a time: `headwall duty list` shows all."
+        return None
+    return Block(f"Due later or without a time: {fact.later_count}", (row("All that is open", "headwall duty list"),))
 
 
 def _duties(look: Lookup, fact: OpenMatters, title: str, lines: Sequence[OpenDuty], count: int) -> Block | None:
