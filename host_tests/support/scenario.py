@@ -118,7 +118,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        return str(self.path.relative_to(FOLDER).with_suffix(""))
+        return f"{self.path.parent.name}/{self.path.stem}"
 
 
 def scenario_files() -> list[Path]:
