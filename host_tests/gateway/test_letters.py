@@ -319,6 +319,7 @@ def test_a_sheet_for_counsel_is_no_letter_and_is_never_signed(code: str, kind: s
     office = Office(tmp_path, code, kind)
     letter = office.letter(sheet)
     assert "for counsel, not a letter and not an order" in plain(letter)
+    assert "Stormwater Management Officer and counsel decide whether, when and how." in plain(letter)
     assert "Signature" not in plain(letter)
     office.case("letter", "1", "--kind", sheet, *BY, "--into", str(tmp_path))
     with pytest.raises(InputError, match="nothing to sign"):

@@ -321,7 +321,7 @@ def _suspension(matter: Matter, form: Form, kind: str) -> Letter:
 def _sheet(matter: Matter, form: Form, kind: str, what: str, kinds: tuple[str, ...]) -> Letter:
     found = [each for name in kinds if (each := matter.clause(Provision, name)) is not None]
     first = _needed(matter, next(iter(found), None), what)
-    counsel = f"{first_upper(first.owed_by)} and counsel decide whether, when and how."
+    counsel = f"{matter.profile.officer} and counsel decide whether, when and how."
     pieces: list[Piece] = [
         Paragraph(f"Gathered for counsel. {counsel} Nothing here says that the conditions of a clause are met."),
         Heading("What the code has"),
@@ -425,7 +425,8 @@ def _letter(
     profile = matter.profile
     officers = matter.registry.officers(matter.case.municipality, matter.now_us)
     spill = state_spill().call_first if isinstance(clause, Spill) else ()
-    warning = [*spill, profile.disclaimer, "A named person decides, finishes this, signs it and has it served."]
+    decides = "A named person decides, finishes this, signs it and has it served."
+    warning = [*spill, profile.disclaimer, *([decides] if letter else [])]
     if clause.incomplete:
         warning.append(f"Text incomplete in source: {clause.incomplete}")
     open_ = [
