@@ -325,10 +325,13 @@ def end_approval(
 ) -> Approval:
     """End an approval before its time, or one that has none; from its very beginning: as if it had never been.
 
+    Args:
+        number: of the row, or of one in whose stead it stands.
+
     Raises:
-        InputError: there is none of that number that stands, or it does not hold at that time.
+        InputError: there is none of that number, it was ended before, or it does not hold at that time.
     """
-    found = standing(conn, number)
+    found = newest(conn, number)
     if found.body.ended:
         raise InputError(f"approval {number} was ended: {found.body.ended}")
     if at_us < found.from_us or (found.to_us is not None and at_us >= found.to_us):
@@ -340,10 +343,13 @@ def end_approval(
 def add_step(conn: sa.Connection, number: int, followed: Followed, *, by: str, now_us: int) -> Approval:
     """Say what followed on a row: of a step that is there already the new entry counts, but for those in `MANY`.
 
+    Args:
+        number: of the row, or of one in whose stead it stands.
+
     Raises:
-        InputError: there is none of that number that stands, its kind has no such step, or the same is there already.
+        InputError: there is none of that number, its kind has no such step, or the same is there already.
     """
-    found = standing(conn, number)
+    found = newest(conn, number)
     allowed = STEPS.get(found.kind, {})
     if followed.step not in allowed:
         known = ", ".join(allowed) or "none"
@@ -380,6 +386,22 @@ def standing(conn: sa.Connection, number: int) -> Approval:
     if instead is not None:
         raise InputError(f"approval {number} stands no more: {instead} replaced it; look at {instead}")
     return found
+
+
+def newest(conn: sa.Connection, number: int) -> Approval:
+    """What stands in the stead of the row of that number, or that row itself; InputError where there is none."""
+    while (instead := replaced_by(conn, number)) is not None:
+        number = instead
+    return standing(conn, number)
+
+
+def first_number(conn: sa.Connection, row: Approval) -> int:
+    """The number under which it was first entered: `newest` finds the row by it, whatever has followed."""
+    number, before = row.id, row.replaces
+    while before is not None:
+        number = before
+        before = conn.execute(sa.select(schema.approvals.c.replaces).where(schema.approvals.c.id == number)).scalar()
+    return number
 
 
 def approval(conn: sa.Connection, number: int) -> Approval | None:

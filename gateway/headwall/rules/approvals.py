@@ -133,7 +133,8 @@ def _check_lien(
     due = profile.due(clause, deadline, {"hearing": hearing.at_us}, where)
     if due.taken_us is not None and followed.at_us < due.taken_us:
         raise InputError(
-            f"{_at(profile, clause)}: {deadline.text}, so not before {localtime.short(due.taken_us, where)}"
+            f"{_at(profile, clause)} lets costs become a lien {deadline.text}: here "
+            f"{localtime.short(due.taken_us, where)}"
         )
 
 
@@ -231,7 +232,9 @@ def _check_permit(profile: Profile, clause: Provision, body: approvals.Connectio
         known = ", ".join(each.name for each in clause.types)
         raise InputError(f"{_at(profile, clause)} knows no type {body.type!r} of permit; it knows: {known}")
     if chosen.ends_with_state_permit and body.state_permit_until_us is None:
-        raise InputError(f"{_at(profile, clause)}: it ends with the State's permit; write --state-permit-until")
+        raise InputError(
+            f"{_at(profile, clause)} says that it ends with the State's permit; write --state-permit-until"
+        )
 
 
 def _at(profile: Profile, clause: Provision) -> str:

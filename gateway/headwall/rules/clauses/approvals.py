@@ -20,7 +20,7 @@ from headwall.rules.clauses.expected import Done, Expected
 from headwall.rules.clauses.look import Look
 
 K = TypeVar("K", bound=approvals.Body)
-#: so long ahead the end of an approved time is told; Headwall's own
+#: so long before and after it the end of an approved time is told; Headwall's own
 _AHEAD_US: Final = 48 * localtime.HOUR_US
 
 
@@ -58,6 +58,7 @@ def emergency_approval(look: Look, clause: Provision) -> Iterator[Expected]:
         if row.to_us is None or "end" not in _names(clause):
             continue
         look.wake(row.to_us - _AHEAD_US)
+        look.wake(row.to_us + _AHEAD_US)
         if not body.ended and look.now_us < row.to_us - _AHEAD_US:
             continue
         yield Expected(
@@ -68,9 +69,10 @@ def emergency_approval(look: Look, clause: Provision) -> Iterator[Expected]:
             f"the approved discharge of {body.what} ends then: see that it does, or approve it anew",
             owed_by=body.holder,
             evidence={**_evidence(row), "conditions": body.conditions or "none"},
-            answer=f"headwall approval end {row.id}",
+            answer=f"headwall approval end {_number(look, row)}",
             advice=True,
             done=_released(row),
+            gone="its time is over" if look.now_us >= row.to_us + _AHEAD_US else "",
         )
 
 
@@ -89,8 +91,8 @@ def exemptions(look: Look, clause: Provision) -> Iterator[Expected]:
             f"rule whether {body.source} is exempt here: the code does not list it plainly",
             owed_by=look.profile.officer,
             evidence=_evidence(row),
-            answer=f"headwall approval add exempt, with --ruling and --replaces {row.id}",
-            done=Done(row.from_us, body.granted_by, f"approval {row.id}") if body.ruling else None,
+            answer="headwall approval add exempt, with --ruling and --replaces of the number that stands",
+            done=Done(row.from_us, body.granted_by, row.body.reference) if body.ruling else None,
         )
 
 
@@ -138,7 +140,7 @@ def connection_permit(look: Look, clause: Provision) -> Iterator[Expected]:
             continue
         later = (each for each, _ in permits if each.site == row.site and row.from_us < each.from_us <= end_us)
         after = next(later, None)
-        renewed = Done(after.from_us, after.body.granted_by, f"approval {after.id}") if after else None
+        renewed = Done(after.from_us, after.body.granted_by, after.body.reference) if after else None
         yield Expected(
             clause,
             "renew",
@@ -197,8 +199,8 @@ def termination(look: Look, clause: Provision) -> Iterator[Expected]:
         petition = body.step("petition")
         if petition is not None:
             asks = f"a hearing and a decision on the petition of {body.holder}"
-            answer = body.step("denied")
-            done = Done(answer.at_us, answer.by, f"approval {row.id}") if answer else _released(row)
+            answer, number = body.step("denied"), _number(look, row)
+            done = Done(answer.at_us, answer.by, row.body.reference) if answer else _released(row)
             yield Expected(
                 clause,
                 "",
@@ -207,7 +209,7 @@ def termination(look: Look, clause: Provision) -> Iterator[Expected]:
                 asks,
                 owed_by=clause.owed_by,
                 evidence=_evidence(row),
-                answer=f"headwall approval step {row.id} denied, or headwall approval end {row.id}",
+                answer=f"headwall approval step {number} denied, or headwall approval end {number}",
                 done=done,
             )
 
@@ -224,7 +226,7 @@ def work_under_order(look: Look, clause: Provision) -> Iterator[Expected]:
             f"put right: {body.correct or body.reason}; no other work until it is confirmed",
             owed_by=body.holder,
             evidence=_evidence(row),
-            answer=f"headwall approval end {row.id}",
+            answer=f"headwall approval end {_number(look, row)}",
             done=_released(row),
         )
         for seen in (each for each in body.followed if each.step == "work_seen"):
@@ -300,9 +302,9 @@ def _asked(
         asks,
         owed_by=owed_by or row.body.holder,
         evidence=_evidence(row),
-        answer=f"headwall approval step {row.id} {step}",
+        answer=f"headwall approval step {_number(look, row)} {step}",
         advice=advice,
-        done=None if done is None else Done(done.at_us, done.by, f"approval {row.id}"),
+        done=None if done is None else Done(done.at_us, done.by, row.body.reference),
         gone=gone,
     )
 
@@ -311,7 +313,7 @@ def _released(row: Approval) -> Done | None:
     """Who let it end, where somebody has."""
     if not row.body.ended or row.to_us is None:
         return None
-    return Done(row.to_us, row.body.ended_by, f"approval {row.id}")
+    return Done(row.to_us, row.body.ended_by, row.body.reference)
 
 
 def _occurrence(look: Look, row: Approval) -> str:
@@ -320,6 +322,11 @@ def _occurrence(look: Look, row: Approval) -> str:
     what = [str(getattr(body, name, "")) for name in ("what", "dye", "source", "permit", "type", "reason", "pollutant")]
     told = "|".join([row.site or "", body.holder, body.reference, *what])
     return f"{look.iso(row.from_us)} {body.reference[:24]} {hashlib.sha256(told.encode()).hexdigest()[:8]}"
+
+
+def _number(look: Look, row: Approval) -> int:
+    """The number by which a command finds it, whatever has followed."""
+    return approvals.first_number(look.conn, row)
 
 
 def _evidence(row: Approval) -> dict[str, str | int | float]:
