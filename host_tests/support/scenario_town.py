@@ -214,7 +214,8 @@ class Town:
             self._put(what)
             self._unjudged_us = self._unjudged_us or self.clock.now + self._scenario.judge_us
         else:
-            self._judge()
+            if self._unjudged_us is not None:
+                self._judge()
             if what.text:
                 self._command(what)
                 self._entered = True
