@@ -15,6 +15,8 @@ from headwall.law.choices import Choice
 from headwall.law.profile import load_profile
 from headwall.ledger import log_book
 from headwall.notify.lookup import Lookup
+from headwall.notify.storm_section import StormSection
+from headwall.registry.model import Person
 from headwall.rules.facts import StormDuty
 from support.rules_house import HOUR, NOON, House, houses
 
@@ -211,3 +213,19 @@ def test_permit_with_the_id_of_a_clause_of_the_code_is_refused(make: Make) -> No
     house = make()
     with pytest.raises(InputError, match="written twice: elmsford-288-8a2-storm"):
         enter(house, PERMIT.replace('id = "state-2-storm"', 'id = "elmsford-288-8a2-storm"'))
+
+
+def test_mail_about_a_construction_site_says_that_no_permit_is_entered_until_one_is(make: Make) -> None:
+    house = make(NOON + 20 * HOUR)
+    house.rain(NOON, 60)
+    house.judge()
+    (duty,) = storm_duties(house)
+    reader = Person(id="officer", name="Olive Officer", email="officer@village.example")
+
+    def told() -> str:
+        look = Lookup(house.registry, {"elmsford": ELMSFORD}, house.ledger, NOON + 20 * HOUR)
+        return str(StormSection(look, [duty], reader, "", HOUR).build(None))
+
+    assert "State-permit schedule not entered" in told()
+    enter(house)
+    assert "State-permit schedule not entered" not in told()

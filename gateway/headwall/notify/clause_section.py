@@ -8,7 +8,7 @@ import shlex
 from datetime import tzinfo
 
 from headwall.law.deadlines import START_TEXT
-from headwall.law.localtime import short
+from headwall.law.localtime import day_of, short
 from headwall.law.provision import Provision
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, Section, Tone, row
@@ -120,11 +120,12 @@ def _rule_block(look: Lookup, fact: ClauseDuty, rule: Provision | None) -> Block
     if rule is None:
         return Block("The rule", (row("Provision", f"{fact.provision}, not in the profile any more"),))
     profile = look.profile(fact.municipality)
-    code = f"{profile.municipality}, {profile.code}" if profile else ""
-    rows = [
-        row("Citation", f"{code}, {rule.citation}", f"({rule.confidence_text})"),
-        row("What it asks", rule.requirement),
-    ]
+    cited = profile.cited(rule) if profile else rule.citation
+    rows = [row("Citation", cited, f"({rule.confidence_text})"), row("What it asks", rule.requirement)]
+    site = look.registry.site(fact.site)
+    if profile is not None and site is not None and site.kind == "construction":
+        absent = profile.state_permit_notice(day_of(look.now_us, look.zone(fact.municipality)))
+        rows += [row("State permit", absent)] if absent else []
     return Block("The rule", tuple(rows))
 
 
