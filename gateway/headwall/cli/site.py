@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 import sqlalchemy as sa
 import typer
 
-from headwall.cli import site_basin, site_outfall, site_septic
+from headwall.cli import site_basin, site_construction, site_outfall, site_septic
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
 from headwall.cli.opened import Opened, minute, opened, parse_time
 from headwall.cli.site_parts import WITHIN_DAYS, WITHIN_US, Found, read_text, value_data
@@ -35,6 +35,7 @@ class Section(NamedTuple):
 
 
 _SECTIONS: Final[dict[SiteKind, Section]] = {
+    "construction": Section(site_construction.gathered, site_construction.lines),
     "septic": Section(site_septic.gathered, site_septic.lines),
     "outfall": Section(site_outfall.gathered, site_outfall.lines),
     "basin": Section(site_basin.gathered, site_basin.lines),

@@ -220,8 +220,8 @@ class ClauseDutyRule:
         return step.now_us - (fact.span[1] if fact.due_us is None else fact.due_us) > self._historical_after_us
 
     def _tell(self, step: Step, fact: ClauseDuty, *, changed: bool) -> None:
-        """What is answered needs no mail any more."""
-        if fact.done is not None:
+        """What is answered needs no mail any more, nor does advice that is given no longer."""
+        if fact.done is not None or (fact.advice and fact.trigger_gone):
             withdraw_duty(step.conn, fact.duty)
         elif changed:
             soon = fact.due_us is not None and fact.due_us - step.now_us < _SOON_US

@@ -151,10 +151,15 @@ def too_much_open(look: Look, provision: Provision) -> Iterator[Expected]:
                 asks=f"More open at once than {allowed}: {area.area if area else 'unknown'}; ask what the plan allows",
                 evidence={"open": area.area if area else "", "said by": area.by if area else ""},
                 owed_by=who(look, over.start_us, "developer", "applicant"),
-                gone=f"no more than {allowed} is open since {look.day(over.end_us)}"
-                if over.end_us <= look.now_us
-                else "",
+                gone=_no_longer(look, each, over, allowed),
             )
+
+
+def _no_longer(look: Look, part: Work, over: Work, allowed: str) -> str:
+    if over.end_us > look.now_us:
+        return ""
+    what = "construction is over" if over.end_us == part.end_us else f"no more than {allowed} is open"
+    return f"{what} since {look.day(over.end_us)}"
 
 
 def who(look: Look, at_us: int, *roles: str) -> str:

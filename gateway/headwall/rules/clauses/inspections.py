@@ -28,10 +28,11 @@ class Visit:
 
     at_us: int
     entry: Entry[SiteReport]
+    by: str  # who has signed as what counts
 
     @property
     def done(self) -> Done:
-        return Done(self.at_us, self.entry.body.signed[0].name, f"entry {self.entry.id}")
+        return Done(self.at_us, self.by, f"entry {self.entry.id}")
 
 
 def visits(look: Look, provision: Provision, role: str) -> list[Visit]:
@@ -39,14 +40,14 @@ def visits(look: Look, provision: Provision, role: str) -> list[Visit]:
     found = []
     by_report = next((each.starts == "last_report" for each in provision.deadlines if each.name == "next"), False)
     for entry in look.entries(SiteReport):
-        signed = [each.role for each in entry.body.signed]
+        signed = {each.role: each.name for each in reversed(entry.body.signed)}
         if look.choice("inspections.merge", entry.done_us) == "never":
-            signed = signed[:1]
+            signed = {entry.body.signed[0].role: entry.body.signed[0].name}
         if role not in signed:
             continue
         basis = look.choice("seven_day.basis", entry.done_us)
         completed = by_report if basis == "code" else basis == "report"
-        found.append(Visit(entry.done_us if completed else entry.body.visited_us, entry))
+        found.append(Visit(entry.done_us if completed else entry.body.visited_us, entry, signed[role]))
     return sorted(found, key=lambda each: (each.at_us, each.entry.body.visited_us, each.entry.digest))
 
 

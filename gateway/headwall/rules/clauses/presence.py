@@ -59,7 +59,7 @@ def _days_without(
 
 
 def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[str, Entry[Any]]) -> Iterator[Expected]:
-    """One week after the other, Monday to Sunday, once it is over."""
+    """One week after the other, Monday to Sunday, once it is over; the last one alone is asked for."""
     first = look.day(parts[0].start_us)
     monday, last = first - timedelta(days=first.weekday()), look.day(min(parts[-1].end_us - 1, look.now_us))
     while monday <= last:
@@ -69,12 +69,16 @@ def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[s
             return
         days = [monday + timedelta(days=n) for n in range(7)]
         asked = [day.isoformat() for day in days if localtime.is_business_day(day) and _within(look, parts, day)]
+        missing = [day for day in asked if day not in known]
+        latest = monday + _WEEK > last or localtime.midnight_us(monday + 2 * _WEEK, look.where) > look.now_us
         if asked:
-            yield _week(look, provision, monday, [day for day in asked if day not in known], known.get(asked[-1]))
+            yield _week(look, provision, monday, missing, known.get(asked[-1]), latest=latest)
         monday += _WEEK
 
 
-def _week(look: Look, provision: Provision, monday: date, missing: list[str], last: Entry[Any] | None) -> Expected:
+def _week(
+    look: Look, provision: Provision, monday: date, missing: list[str], last: Entry[Any] | None, *, latest: bool
+) -> Expected:
     done = None if missing or last is None else Done(last.done_us, last.by, f"entry {last.id}")
     return Expected(
         provision,
@@ -87,6 +91,7 @@ def _week(look: Look, provision: Provision, monday: date, missing: list[str], la
         answer=f"headwall record presence {look.site.id} --day DAY --contractor NAME --by NAME",
         advice=True,
         done=done,
+        gone="a later week is asked for" if missing and not latest else "",
     )
 
 
