@@ -6,12 +6,14 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from headwall import codes
 from headwall.cases import steps
 from headwall.cases.advice import advice
 from headwall.cases.clocks import Running
 from headwall.law import localtime
 from headwall.law.choices import Choice
+from headwall.law.profile import Profile
 from headwall.ledger import cases, log_book
 from headwall.ledger.cases import Case
 from headwall.ledger.ledger import Ledger
@@ -46,9 +48,12 @@ class CaseTown:
     def choose(self, key: str, value: Any) -> None:
         """The municipality reads a question so, always."""
         with self.ledger.begin() as conn:
-            profile = codes.code_of(conn, self.registry, TOWN)
+            profile = self.profile(conn)
             choice = Choice(key=key, value=value, valid_from=date(2020, 1, 1), by="Ann", reason="a test")
             codes.choose(conn, profile, choice, self.now)
+
+    def profile(self, conn: sa.Connection) -> Profile:
+        return codes.code_of(conn, self.registry, TOWN)
 
     def open(self, kind: str, when: str, **details: str) -> Case:
         given = {"by": "Olive", "note": "seen", "details": details}

@@ -98,6 +98,19 @@ def _plan_said(body: Any) -> str:
     return "SWPPP found at the site" if body.there else "SWPPP not found at the site"
 
 
+def _connection_said(body: Any) -> str:
+    state = "removed" if body.removed else "there"
+    on = "documented" if body.documented else "on no approved plan"
+    approved = f"approved: {body.approved}" if body.approved else "not approved"
+    since = f", since {body.since}" if body.since else ""
+    return f"connection {body.name} ({body.what.replace('_', ' ')}), {state}, {on}, {approved}{since}"
+
+
+def _obstruction_said(body: Any) -> str:
+    how = f" {body.means}" if body.means else ""
+    return f"{body.what} removed" if body.step == "removed" else f"removal of {body.what} asked for{how}"
+
+
 _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SnowWater: _snow_said,
     entries.PumpOut: _pump_said,
@@ -113,6 +126,9 @@ _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SiteReport: _report_said,
     entries.Presence: _presence_said,
     entries.PlanSeen: _plan_said,
+    entries.Connection: _connection_said,
+    entries.Maintenance: lambda body: f"maintained: {body.work}",
+    entries.Obstruction: _obstruction_said,
     entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
 }
 

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli import record_offence, record_site
+from headwall.cli import record_offence, record_premises, record_site
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, Note
 from headwall.cli.entering import By, Replaces, SiteArgument, When, enter, past, site_of
 from headwall.cli.entry_text import as_data, said
@@ -43,6 +43,7 @@ def register(app: typer.Typer) -> None:
     record.command("sewer-test")(sewer_test)
     record_offence.register(record)
     record_site.register(record)
+    record_premises.register(record)
     record.command("withdraw")(withdraw)
     record.command("list")(list_entries)
     app.add_typer(record, name="record")

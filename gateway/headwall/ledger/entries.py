@@ -265,6 +265,46 @@ class PlanSeen(Body, frozen=True, kw_only=True, tag="plan_seen"):
     there: bool
 
 
+class Connection(Body, frozen=True, kw_only=True, tag="connection"):
+    """A connection to the storm sewer as it was found, also one of long ago: subject a site.
+
+    Attributes:
+        name: which one, the same in each entry about it.
+        what: sewage, or a drain: `commercial_drain` of commercial or industrial use.
+        documented: on a plan, map or like record that the municipality has approved.
+        approved: by which permit or plan; empty: not.
+        since: when it was made, as far as anybody knows.
+        removed: it is there no longer.
+    """
+
+    name: _Line
+    what: Literal["sewage", "indoor_drain", "interior_floor_drain", "trench_drain", "commercial_drain", "other"]
+    documented: bool = False
+    approved: _Text = ""
+    since: _Text = ""
+    removed: bool = False
+
+
+class Maintenance(Body, frozen=True, kw_only=True, tag="maintenance"):
+    """Monitoring equipment was maintained: subject NODE/STREAM."""
+
+    work: _Line
+
+
+class Obstruction(Body, frozen=True, kw_only=True, tag="obstruction"):
+    """Something is in the way of whoever inspects or samples: subject a site.
+
+    Attributes:
+        what: which, the same in each entry about it.
+        step: its removal was asked for, or it was removed.
+        means: in writing, by word of mouth.
+    """
+
+    what: _Line
+    step: Literal["asked", "removed"]
+    means: _Text = ""
+
+
 class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
     """An entry was a mistake: what it replaces stands no more."""
 
@@ -286,6 +326,9 @@ AnyBody = (
     | SiteReport
     | Presence
     | PlanSeen
+    | Connection
+    | Maintenance
+    | Obstruction
     | Withdrawal
 )
 B = TypeVar("B", bound=Body)

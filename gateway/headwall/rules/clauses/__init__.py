@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from headwall.rules.clauses import approvals, construction, inspections, presence, sediment, septic
+from headwall.rules.clauses import (
+    approvals,
+    connections,
+    construction,
+    devices,
+    inspections,
+    presence,
+    sediment,
+    septic,
+    state_permit,
+)
 from headwall.rules.clauses.expected import Done, Expected, Planner
 from headwall.rules.clauses.look import Look
 
@@ -18,6 +28,7 @@ __all__ = ["FROM_READINGS", "PLANNERS", "Done", "Expected", "Look", "Planner"]
 #: kind of provision → what it makes due
 PLANNERS: Final[Mapping[str, Planner]] = {
     "seven_day_report": inspections.contractor_reports,
+    "state_permit": state_permit.entered,
     "qualified_inspector": inspections.inspector_visits,
     "contractor_presence": presence.contractor_presence,
     "plan_on_site": presence.plan_on_site,
@@ -40,6 +51,8 @@ PLANNERS: Final[Mapping[str, Planner]] = {
     "design_certificate": septic.certificates,
     "sediment_removal": sediment.removal,
     "watercourse": sediment.watercourse,
+    "illicit_connection": connections.illicit_connection,
+    "device_care": devices.device_care,
 }
 #: kinds whose planners look at readings
 FROM_READINGS: Final = frozenset({"septic_pump_out", "sediment_removal", "watercourse"})
