@@ -133,7 +133,7 @@ def coverage_table(as_json: AsJson = False) -> None:
             "row": each.row,
             "what": each.told,
             "decided_by": ", ".join(each.decided_by),
-            "state": each.state,
+            "state": f"{each.state}: {each.why}" if each.why else each.state,
             "provisions": ", ".join(provision.id for provision in each.provisions),
         }
         for each in coverage(map(load_profile, profile_names()), JUDGED)

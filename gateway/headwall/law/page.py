@@ -43,8 +43,9 @@ def coverage_page(profiles: Iterable[Profile], judged: Collection[str]) -> str:
         "# How far the rules go",
         "",
         "Each row of the clause-by-clause analysis of the five codes, and what stands for it here. Implemented: a rule",
-        "judges it. Not yet: the profile has its numbers and clocks, no rule reads them so far. Information: shown to",
-        "people, nothing to judge.",
+        "judges it; where a sensor or a clock decides, a scenario of `host_tests/scenarios` cites the row and fails",
+        "without its clause. Information: shown to people, nothing to judge. Out of reach: for the reason given. Not",
+        "yet: the profile has its numbers and clocks, no rule reads them so far.",
     ]
     for profile in profiles:
         rows = coverage([profile], judged)
@@ -69,7 +70,8 @@ def _section(provision: Provision) -> list[str]:
 
 def _covered(row: Covered) -> str:
     section = ", ".join(dict.fromkeys(each.citation for each in row.provisions))
-    return f"| {row.row} | {_cell(row.told)} | {_cell(section)} | {', '.join(row.decided_by)} | {row.state} |"
+    state = f"{row.state}: {row.why}" if row.why else row.state
+    return f"| {row.row} | {_cell(row.told)} | {_cell(section)} | {', '.join(row.decided_by)} | {state} |"
 
 
 def _counted(rows: list[Covered]) -> dict[str, int]:
