@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Final
 
 import sqlalchemy as sa
 import structlog
 from pydantic import ValidationError
 
-from headwall.clock import from_us
 from headwall.errors import ConfigurationError, InputError
 from headwall.law.choices import Choice
 from headwall.law.profile import Profile, load_profile
@@ -158,5 +157,4 @@ def _choice(row: log_book.Row) -> Choice:
 
 def _permit(row: log_book.Row) -> StatePermit:
     permit = parse_permit(row.body["text"], f"row {row.n} of the log book")
-    on = datetime.fromtimestamp(from_us(row.at_us).timestamp(), UTC).date()
-    return permit.model_copy(update={"entered_by": row.by, "entered_on": on})
+    return permit.model_copy(update={"entered_by": row.by, "entered_us": row.at_us})

@@ -28,7 +28,7 @@ class StatePermit(Table):
     valid_to: date | None = Field(default=None, alias="to")
     provisions: list[AnyProvision] = Field(alias="provision", min_length=1)
     entered_by: str = ""
-    entered_on: date | None = None
+    entered_us: int = 0
 
     @model_validator(mode="before")
     @classmethod
