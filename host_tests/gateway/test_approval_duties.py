@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from headwall.law.profile import Profile, load_profile, parse_profile
-from headwall.ledger import approvals
+from headwall.ledger import approvals, entries
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.rules.approvals import checked
@@ -264,6 +264,12 @@ def test_a_hold_and_an_order_stand_apart_until_a_named_person_lifts_each(under: 
     desk.step("work_seen", START + 2 * DAY, by="Otto Operator", kind="stop_work", note="excavator at the north slope")
     seen = [each for each in desk.expected() if each.occurrence.startswith("seen")]
     assert [each.evidence["seen"] for each in seen] == ["excavator at the north slope"]
+    for day, work in (("2026-06-13", True), ("2026-06-14", False), ("2026-06-11", True)):
+        body = entries.checked(entries.Presence, day=day, work=work)
+        with desk.ledger.begin() as conn:
+            entries.add_entry(conn, body, subject=SITE, done_us=START, by="Ivan", now_us=START)
+    days = [each.occurrence[:18] for each in desk.expected(now_us=START + 3 * DAY) if "work on" in each.occurrence]
+    assert days == ["work on 2026-06-13"]
     desk.end(START + 3 * DAY, "stop_work")
     assert {each.done.by for each in desk.expected() if each.done is not None} == {"Olive Officer"}
 

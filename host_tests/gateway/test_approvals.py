@@ -98,6 +98,7 @@ def test_notice_of_a_dye_test_has_the_form_of_the_code_and_comes_before_it(tmp_p
         desk.run(*told[:2], "3", *told[3:], "--at", "2025-06-02 08:00")
 
 
+PERMIT = ("add", "state-permit", *WHO, *REFERENCE, *DAY, "--permit", "NY0012345")
 EXEMPT = ("add", "exempt", *WHO, *REFERENCE, "--from", "2025-06-02 08:00", "--source")
 
 
@@ -178,13 +179,20 @@ def test_a_municipality_may_choose_that_footing_drains_by_gravity_are_exempt(tmp
     assert spans(desk) == [(START, END + 48 * HOUR, "exempt")]
 
 
+def test_a_municipality_may_choose_who_grants_what_its_code_leaves_open(tmp_path: Path) -> None:
+    for code, chosen, grants in (("horseheads", "the Board", "the Board"), ("bayville", "the Board", "the Stormwater")):
+        folder = tmp_path / code
+        folder.mkdir()
+        desk = desk_that_chose(folder, code, "approval.grantor", f'"{chosen}"')
+        told = desk.run("approval", *PERMIT, *(("--means", "in writing") if code == "bayville" else ()))
+        assert f"is for {grants}" in told
+    assert "is for the Stormwater Management Officer" in desk_under(tmp_path, "horseheads").run("approval", *PERMIT)
+
+
 def test_a_municipality_may_choose_that_a_plan_has_to_be_filed(tmp_path: Path) -> None:
     desk = desk_that_chose(tmp_path, "horseheads", "exempt.plan_mode", '"required"')
     refused(desk, "name it in --plan: here it has to be filed", *EXEMPT, "springs", "--no-plan", "clear")
     desk.run("approval", *EXEMPT, "springs", "--plan", "plan 4 of May 2025")
-
-
-PERMIT = ("add", "state-permit", *WHO, *REFERENCE, *DAY, "--permit", "NY0012345")
 
 
 def test_hillburn_allows_a_permitted_discharge_once_the_copy_is_filed(desk: Desk) -> None:

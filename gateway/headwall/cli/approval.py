@@ -374,6 +374,8 @@ def _waits(at: Opened, made: approvals.Approval) -> list[str]:
         lines.append("It covers no flow: the notice that the code wants before the test is not on record.")
     if book.needs_ruling(made):
         lines.append("It covers no flow until the officer has ruled on it: the code does not list it (--ruling).")
+    if isinstance(made.body, approvals.StatePermit):
+        lines.append(f"Its approval for the storm sewer is for {book.grantor(made)} to grant.")
     for gate, at_us in book.gates(made).items() if isinstance(made.body, approvals.StatePermit) else ():
         if at_us is None:
             what = approvals.STEPS[made.kind][gate]

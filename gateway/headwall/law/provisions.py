@@ -28,7 +28,6 @@ class Plain(Provision):
         "illicit_discharge",  # what may not reach the storm sewer
         "contaminating_activity",
         "dye_test",
-        "permitted_discharge",  # one under a State or federal permit
         "bmp_order",
         "emergency_suspension",
         "termination",  # of access to the storm sewer, after a proposal
@@ -39,7 +38,6 @@ class Plain(Provision):
         "contractor_certification",
         "plan_before_review",
         "plan_on_site",
-        "as_built",
         "easement",
         "monitoring_reports",
         "compliance_records",
@@ -58,6 +56,13 @@ class DischargeApproval(Provision):
 
     kind: Literal["emergency_approval"]
     for_a_period: bool  # whether the code has it approved for a stated period
+
+
+class PermittedDischarge(Provision):
+    """A discharge under a State or federal permit, once somebody has approved it for the storm sewer."""
+
+    kind: Literal["permitted_discharge"]
+    granted_by: str = ""  # empty: the code does not say
 
 
 class ProofOfCompliance(Provision):
@@ -89,7 +94,6 @@ class Periodic(Provision):
     kind: Literal[
         "seven_day_report",
         "qualified_inspector",
-        "trained_contractor",
         "septic_inspection",
         "pump_out_advice",
     ]
@@ -97,6 +101,22 @@ class Periodic(Provision):
     at_least: AreaText | None = None  # disturbed area from which on it is due
     area_of: Literal["project", "at_once"] = "project"  # all that is disturbed in its course, or what is open at a time
     only_if: str = ""  # a condition that a person declares
+
+
+class ContractorTraining(Provision):
+    """Training that is had once and again after so long, by those who have a part in a site."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"next"})
+    kind: Literal["trained_contractor"]
+    hours: int = Field(gt=0)  # of training each time
+    roles: list[Literal["trained_contractor", "qualified_inspector"]] = Field(min_length=1)
+
+
+class AsBuilt(Provision):
+    """Plans of what was built, handed in after final construction."""
+
+    kind: Literal["as_built"]
+    certified_by: str = Field(min_length=1)
 
 
 class Timed(Provision):
@@ -373,9 +393,12 @@ AnyProvision = Annotated[
     StormReport
     | Plain
     | DischargeApproval
+    | PermittedDischarge
     | ProofOfCompliance
     | ConnectionPermit
     | Periodic
+    | ContractorTraining
+    | AsBuilt
     | Timed
     | Appeal
     | StageNotice

@@ -15,7 +15,14 @@ import sqlalchemy as sa
 from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
-from headwall.law.provisions import ConnectionPermit, Exemptions, ExemptSource, PermitType, ProofOfCompliance
+from headwall.law.provisions import (
+    ConnectionPermit,
+    Exemptions,
+    ExemptSource,
+    PermittedDischarge,
+    PermitType,
+    ProofOfCompliance,
+)
 from headwall.ledger import approvals
 from headwall.ledger.approvals import Approval
 from headwall.registry import Registry
@@ -166,6 +173,13 @@ class Book:
             return None
         in_force = self._profile.in_force(ProofOfCompliance, self._day(row.from_us))
         return next((each for each in in_force if each.required or row.body.proof_asked), None)
+
+    def grantor(self, row: Approval) -> str:
+        """Who grants the approval of a discharge under a State permit: whom the code names, else the municipality."""
+        clause = self._clauses.get(row.body.provision)
+        named = clause.granted_by if isinstance(clause, PermittedDischarge) else ""
+        chosen: str = self._profile.choice("approval.grantor", self._day(row.from_us))
+        return named or chosen or f"the {self._profile.officer}"
 
     def _lost(self, row: Approval) -> list[Span]:
         """Times in which the source of an exemption is determined to be none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from datetime import date, time
 from typing import Final, TypeVar
 
 from headwall.law import localtime
@@ -15,6 +16,7 @@ from headwall.law.deadlines import Start
 from headwall.law.provision import Provision
 from headwall.ledger import approvals
 from headwall.ledger.approvals import Approval
+from headwall.ledger.entries import Presence
 from headwall.rules.approval_spans import Book
 from headwall.rules.clauses.expected import Done, Expected
 from headwall.rules.clauses.look import Look
@@ -98,6 +100,7 @@ def exemptions(look: Look, clause: Provision) -> Iterator[Expected]:
 
 def permitted_discharge(look: Look, clause: Provision) -> Iterator[Expected]:
     """A copy of the approval before the discharge, where the code wants it filed."""
+    book = _book(look)
     for row, body in _rows(look, clause, approvals.StatePermit):
         if "file" in _names(clause):
             yield _asked(
@@ -106,7 +109,8 @@ def permitted_discharge(look: Look, clause: Provision) -> Iterator[Expected]:
                 row,
                 "file",
                 {"discharge": row.from_us},
-                f"a copy of the approval of permit {body.permit} is filed before the discharge",
+                f"a copy of the approval of permit {body.permit}, granted by {book.grantor(row)}, is filed before the "
+                "discharge",
                 step="filed",
             )
 
@@ -241,6 +245,18 @@ def work_under_order(look: Look, clause: Provision) -> Iterator[Expected]:
                 owed_by=look.profile.officer,
                 evidence={**_evidence(row), "seen by": seen.by, "seen": seen.note or "not said"},
             )
+        for entry in look.entries(Presence):
+            if entry.body.work and _holds_at_noon(look, row, entry.body.day):
+                yield Expected(
+                    clause,
+                    "",
+                    f"work on {entry.body.day} {_occurrence(look, row)}"[:96],
+                    {},
+                    f"work is on record for {entry.body.day}, while all but what is allowed has to rest: decide what "
+                    "follows",
+                    owed_by=look.profile.officer,
+                    evidence={**_evidence(row), "on record": f"entry {entry.id} by {entry.by}"},
+                )
 
 
 def tmdl_change(look: Look, clause: Provision) -> Iterator[Expected]:
@@ -307,6 +323,11 @@ def _asked(
         done=None if done is None else Done(done.at_us, done.by, row.body.reference),
         gone=gone,
     )
+
+
+def _holds_at_noon(look: Look, row: Approval, day: str) -> bool:
+    noon_us = localtime.time_of_day_us(date.fromisoformat(day), time(12), look.where)
+    return row.from_us <= noon_us and (row.to_us is None or noon_us < row.to_us)
 
 
 def _released(row: Approval) -> Done | None:
