@@ -333,6 +333,9 @@ def test_margin_lets_a_reading_count_earlier(tanks: Callable[..., TankHouse], ma
 def test_advice_of_two_and_of_three_years_is_never_overdue(tanks: Callable[..., TankHouse]) -> None:
     house = tanks()
     house.enter(PumpOut(), START)
+    house.judge(at("2028-06-01 20:29"))
+    assert house.asked("15b1e") == []
+    house.judge(at("2028-06-01 20:30"))
     (first,) = house.asked("15b1e")
     assert (first.body.advice, first.body.due_us) == (True, at("2028-06-01 20:30"))
     house.judge(at("2029-06-02 12:00"))

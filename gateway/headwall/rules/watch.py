@@ -131,11 +131,8 @@ class StretchWatch:
         return site.kind in self.kinds and all(measures.has(role) for role in self.roles)
 
     def found(self, place: Place, since_us: int) -> Found:
-        known = [
-            fact.span
-            for _, fact in episode_notices.open_notices(place.conn, SiteSign, place.site.id)
-            if fact.what == self.what
-        ]
+        notices = episode_notices.open_notices(place.conn, SiteSign, place.site.id)
+        known = [fact for _, fact in notices if fact.what == self.what]
         from_us = self._begins(known, since_us)
         while True:
             judged = [each for each in self.values(place, from_us, place.now_us + 1) if each.value is not None]
@@ -147,11 +144,18 @@ class StretchWatch:
         told = [self.tell(place, run, not run.ended and run.end_us == last_us) for run in runs]
         return Found(from_us, [each for each in told if each is not None])
 
-    def _begins(self, known: Sequence[tuple[int, int]], at_us: int) -> int:
-        """So far back that no known stretch is cut, and the values before count that may belong to the first."""
+    def _begins(self, known: Sequence[SiteSign], at_us: int) -> int:
+        """So far back that the values before count that may belong to the first stretch.
+
+        No known stretch is cut, and what may have gone on up to now is looked at again.
+        """
         from_us = at_us - self.gap_us
-        while cut := [start_us for start_us, end_us in known if start_us - self.gap_us < from_us <= end_us]:
-            from_us = min(cut) - self.gap_us
+        while cut := [
+            fact.start_us - self.gap_us
+            for fact in known
+            if fact.start_us - self.gap_us < from_us and (fact.ongoing or from_us <= fact.end_us)
+        ]:
+            from_us = min(cut)
         return from_us
 
     def _runs_in(self, first: Judged, from_us: int) -> bool:

@@ -61,8 +61,7 @@ def inspection(look: Look, clause: Provision) -> Iterator[Expected]:
     spans = declared(look)
     for start_us, end_us, document in spans:
         yield from _yearly(look, clause, done, (start_us, end_us), document)
-    if not _holds(spans, look.now_us) and look.status_at(look.now_us) == "active":
-        yield _advised(look, clause, done)
+    yield from _advised(look, clause, done, spans)
 
 
 def _is_inspection(body: SepticMeasurement) -> bool:
@@ -98,7 +97,7 @@ def _yearly(
                 "special conditions": document,
                 "last inspection": "none in the year before" if declared_only else _day(look, anchor_us),
             },
-            answer=f"headwall record septic {look.site.id} --scum-clearance LENGTH --sludge LENGTH --by NAME",
+            answer=_inspected(look),
             done=None if answer is None else Done(answer.done_us, answer.by, f"entry {answer.id}"),
             gone=f"the special conditions ended on {_day(look, end_us)}" if ended else "",
         )
@@ -118,22 +117,36 @@ def _due_us(look: Look, clause: Provision, anchor_us: int, declared_only: bool =
     return FOREVER_US if due.taken_us is None else due.taken_us
 
 
-def _advised(look: Look, clause: Provision, done: Sequence[Entry[SepticMeasurement]]) -> Expected:
-    last = done[-1] if done else None
-    return Expected(
-        clause,
-        "next",
-        "advice, none on record" if last is None else f"advice, since {look.iso(last.done_us)}",
-        {} if last is None else _starts(look, last.done_us),
-        "Inspect the septic tank for scum and sludge every year",
-        owed_by=_owner(look),
-        evidence={
-            "special conditions": _NOT_DECLARED,
-            "last inspection": "none on record" if last is None else _day(look, last.done_us),
-        },
-        answer=f"headwall record septic {look.site.id} --scum-clearance LENGTH --sludge LENGTH --by NAME",
-        advice=True,
-    )
+def _advised(
+    look: Look, clause: Provision, done: Sequence[Entry[SepticMeasurement]], spans: Sequence[tuple[int, int, str]]
+) -> Iterator[Expected]:
+    """The same as advice, from one inspection to the next, while nothing is declared."""
+    if look.status_at(look.now_us) != "active":
+        return
+    for last, answer in zip([None, *done], [*done, None], strict=True):
+        if last is not None and _holds(spans, last.done_us):
+            continue
+        document = _holds(spans, look.now_us if answer is None else answer.done_us)
+        yield Expected(
+            clause,
+            "next",
+            "advice, none on record" if last is None else f"advice, since {look.iso(last.done_us)}",
+            {} if last is None else _starts(look, last.done_us),
+            "Inspect the septic tank for scum and sludge every year",
+            owed_by=_owner(look),
+            evidence={
+                "special conditions": _NOT_DECLARED,
+                "last inspection": "none on record" if last is None else _day(look, last.done_us),
+            },
+            answer=_inspected(look),
+            advice=True,
+            done=None if answer is None or document else Done(answer.done_us, answer.by, f"entry {answer.id}"),
+            gone=f"it is a duty since the special conditions were declared ({document})" if document else "",
+        )
+
+
+def _inspected(look: Look) -> str:
+    return f"headwall record septic {look.site.id} --scum-clearance LENGTH --sludge LENGTH --by NAME"
 
 
 # ---- pump-outs by scum and sludge
@@ -212,7 +225,7 @@ def _inches(metres: float) -> str:
 
 
 def advice(look: Look, clause: Provision) -> Iterator[Expected]:
-    """A reminder by the strict reading of the years, a stronger one by the lenient."""
+    """A reminder when the strict reading of the years is over, a stronger one when the lenient is."""
     if look.site.kind != "septic" or look.status_at(look.now_us) != "active":
         return
     for filling in fillings(look.entries(PumpOut)):
@@ -220,18 +233,35 @@ def advice(look: Look, clause: Provision) -> Iterator[Expected]:
             continue
         starts: dict[Start, int] = {"last_pump_out": filling.since_us}
         due = look.due(clause, "next", starts)
-        evidence: dict[str, str | int | float] = {"last pump-out": _day(look, filling.since_us)}
-        told = {"owed_by": _owner(look), "answer": f"headwall record pump-out {look.site.id} --by NAME"}
-        occurrence = filling.occurrence(look)
-        ask = "Have the septic tank pumped out, and looked at by the hauler for cracks, leaks and blockages"
-        yield Expected(
-            clause, "next", occurrence, starts, ask, evidence=evidence, advice=True, done=filling.emptied, **told
-        )
-        look.wake(due.lenient_us)
-        if due.lenient_us is not None and due.lenient_us <= min(look.now_us, filling.until_us):
-            again = f"{occurrence}, again"
-            ask = "The last pump-out is longer ago than the code advises: have the septic tank pumped out soon"
-            yield Expected(clause, "", again, starts, ask, evidence=evidence, advice=True, done=filling.emptied, **told)
+        for name, at_us, more, asks in (
+            (
+                "next",
+                due.strict_us,
+                "",
+                "Have the septic tank pumped out, and looked at for cracks, leaks and blockages",
+            ),
+            (
+                "",
+                due.lenient_us,
+                ", again",
+                "Have the septic tank pumped out soon: it is longer ago than the code advises",
+            ),
+        ):
+            look.wake(at_us)
+            if at_us is None or at_us > min(look.now_us, filling.until_us):
+                continue
+            yield Expected(
+                clause,
+                name,
+                filling.occurrence(look) + more,
+                starts,
+                asks,
+                owed_by=_owner(look),
+                evidence={"last pump-out": _day(look, filling.since_us)},
+                answer=f"headwall record pump-out {look.site.id} --by NAME",
+                advice=True,
+                done=filling.emptied,
+            )
 
 
 # ---- certificates at the completion of a repair
