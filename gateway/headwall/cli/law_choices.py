@@ -21,7 +21,7 @@ from headwall.law.choices import Choice, choice_on, typed
 from headwall.law.profile import Profile, load_profile
 from headwall.law.state_permit import StatePermit
 
-Code = Annotated[str, typer.Argument(metavar="CODE", help="name of a profile, or the path of one (….toml)")]
+Code = Annotated[str, typer.Argument(metavar="CODE", help="id of a municipality, or name or path of a profile")]
 
 
 def register(law: typer.Typer) -> None:
@@ -177,20 +177,26 @@ def _gateway(config: Path) -> Iterator[Opened | None]:
 
 def _read(code: str, at: Opened | None) -> tuple[Profile, date]:
     """A code as it is read at this gateway, and today there."""
-    profile = load_profile(code)
     if at is None:
-        return profile, date.max
+        return load_profile(code), date.max
+    name = _names(at).get(code, code)
     with at.ledger.read() as conn:
-        profile = codes.in_force(conn, {code: profile})[code]
+        profile = codes.in_force(conn, {name: load_profile(name)})[name]
     return profile, localtime.day_of(at.clock.now_us(), at.zone)
+
+
+def _names(at: Opened) -> dict[str, str]:
+    """Profiles by how a person may call them: their own names, and the ids of the municipalities that have them."""
+    towns = at.registry.municipalities
+    return {each.id: each.profile for each in towns} | {each.profile: each.profile for each in towns}
 
 
 def _own(code: str, at: Opened) -> Profile:
     """A code of a municipality of the registry: for another nothing can be decided here."""
-    known = [each.profile for each in at.registry.municipalities]
+    known = _names(at)
     if code not in known:
-        raise UnknownThingError(f"no municipality of the registry has the profile {code!r}, only {', '.join(known)}")
-    return load_profile(code)
+        raise UnknownThingError(f"the registry has no municipality or profile {code!r}, only {', '.join(known)}")
+    return load_profile(known[code])
 
 
 def _day(text: str) -> date:
