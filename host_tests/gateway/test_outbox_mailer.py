@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 import structlog
@@ -20,7 +21,7 @@ from headwall.ledger.ledger import Ledger
 from headwall.notify import outbox
 from headwall.notify.mailer import Mailer, retry_after_us
 from headwall.registry import Registry
-from headwall.rules.facts import GaugeSilent, NearThreshold, StormDuty, to_body
+from headwall.rules.facts import GaugeSilent, NearThreshold, StormDuty, StormSummary, to_body
 from headwall.rules.tell import refresh
 from headwall.settings import NotifySettings, SmtpSettings
 from headwall.web.status import build_status
@@ -254,6 +255,70 @@ def test_first_fact_goes_at_once_and_the_next_wait_for_each_other(rig: Rig) -> N
     tell(rig.ledger, "duty/4/1", duty(duty=4), start + 45 * MINUTE_US)
     rig.step_at(start + 45 * MINUTE_US)
     assert len(rig.mailbox.mails()) == 3
+
+
+def test_a_long_storm_is_three_mails_at_once_and_one_that_tells_all_the_rest(rig: Rig) -> None:
+    """A duty every half hour over nine gauges, restarts between; then the storm is over."""
+    start_us = rig.clock.now
+    for n in range(1, 10):
+        at_us = start_us + n * 30 * MINUTE_US
+        due_us = at_us + 24 * HOUR_US
+        told = duty(duty=n, due_us=due_us, crossing_us=at_us, learned_us=at_us, storm=storm_until(at_us))
+        tell(rig.ledger, f"duty/{n}/1", told, at_us)
+        rig.restart()
+        rig.step_at(at_us)
+    assert len(rig.mailbox.mails()) == 3
+    over_us = start_us + 9 * 30 * MINUTE_US + 6 * HOUR_US
+    rig.run_until(over_us - MINUTE_US)
+    assert len(rig.mailbox.mails()) == 3
+    rig.run_until(over_us)
+
+    mails = [mail.message.get_body(("plain",)).get_content() for mail in rig.mailbox.mails()]
+    assert len(mails) == 4
+    carried = [[n for n in range(1, 10) if f"headwall duty received {n} --by" in mail] for mail in mails]
+    assert carried == [[1], [2], [3], [4, 5, 6, 7, 8, 9]]
+
+
+def storm_until(at_us: int) -> StormSummary:
+    return msgspec.structs.replace(storm(50), start_us=CROSSING_US - HOUR_US, end_us=at_us)
+
+
+def test_at_night_a_silent_gauge_waits_for_the_morning_and_a_duty_does_not(rig: Rig) -> None:
+    night_us = at("06-10 23:30")
+    rig.clock.now = night_us
+    tell(rig.ledger, "gauge_silent/a/1", silent(), night_us, person="sam-okafor")
+    assert rig.mailer.step() == at("06-11 06:00")
+    tell(rig.ledger, "duty/1/1", duty(), night_us)
+    rig.mailer.step()
+    assert len(rig.mailbox.mails()) == 1
+    rig.restart()
+    rig.run_until(at("06-11 06:00"))
+    assert [mail.recipients for mail in rig.mailbox.mails()] == [("smo@village.example",), ("sam@gauges.example",)]
+
+
+def test_a_gauge_that_flaps_is_one_mail_and_a_line_of_the_digest(rig: Rig) -> None:
+    start_us = at("06-10 08:00")
+    for n in range(5):
+        at_us = start_us + n * 2 * HOUR_US
+        tell(rig.ledger, f"gauge_silent/a/{n}", silent(), at_us)
+        rig.step_at(at_us)
+        rig.restart()
+    assert len(rig.mailbox.mails()) == 1
+    rig.run_until(at("06-11 07:00"))
+
+    assert len(rig.mailbox.mails()) == 2
+    text = rig.mailbox.mails()[-1].message.get_body(("plain",)).get_content()
+    assert text.count("Rain gauge silent") == 1
+    assert "This came and went 4 times since the last digest." in text
+
+
+def test_mail_without_a_key_for_its_link_goes_all_the_same(rig: Rig, tmp_path: Path) -> None:
+    rig.notify = NotifySettings(link_key=tmp_path)  # a folder
+    rig.mailer = rig.new_mailer()
+    tell(rig.ledger, "duty/1/1", duty(), rig.clock.now)
+    rig.mailer.step()
+    (mail,) = rig.mailbox.mails()
+    assert "/seen/" not in mail.message.get_body(("plain",)).get_content()
 
 
 def test_people_are_written_to_apart(rig: Rig) -> None:

@@ -393,6 +393,7 @@ outbox = sa.Table(
     _now(),
     sa.UniqueConstraint("fact", "person"),
     sa.Index("ix_outbox_mail", "mail"),
+    sa.Index("ix_outbox_person_at_us", "person", "at_us"),
 )
 
 #: a named person has seen that something is due or waits: it is not told to the next person. Closes nothing

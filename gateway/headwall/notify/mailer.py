@@ -144,9 +144,10 @@ class Mailer:
         """The rows that may go now: what flaps goes into the digest, what can wait has waited."""
         notify = self._notify
         flap_us, apart_us = _us(notify.flap_h), _us(notify.storm_apart_h)
-        oldest_us = min(row.at_us for row in waiting)
-        told = pace.by_matter(outbox.written_us(conn, pace.FLAPS, oldest_us - flap_us))
-        rows = pace.calmed(waiting, told, flap_us)
+        flapping = [row for row in waiting if row.kind in pace.FLAPS]
+        since_us = min((row.at_us for row in flapping), default=now_us) - flap_us
+        written = outbox.written_us(conn, {row.person for row in flapping}, pace.FLAPS, since_us)
+        rows = pace.calmed(waiting, pace.by_matter(written), flap_us)
         rows, settled_us = settled(rows, now_us, notify.late_after_us, round(notify.late_settle_s * 1e6))
         rows, morning_us = pace.hold_at_night(rows, now_us, _us(notify.urgent_h), self._composer.quiet_until(now_us))
         storms = outbox.storm_mails_us(conn, {row.person for row in rows}, pace.first_rain_us(rows, now_us) - apart_us)

@@ -97,12 +97,12 @@ def last_urgent_us(conn: sa.Connection, people: Iterable[str]) -> dict[str, int]
 
 
 def storm_mails_us(conn: sa.Connection, people: Iterable[str], since_us: int) -> dict[str, list[int]]:
-    """When mails about storms were made for each person outside the digest, since an instant."""
+    """When mails about storms were made for each person outside the digest, of what was written since an instant."""
     query = (
         sa.select(_OUTBOX.c.person, _MAILS.c.at_us)
         .join(_MAILS, _MAILS.c.id == _OUTBOX.c.mail)
         .where(_OUTBOX.c.person.in_(list(people)), _OUTBOX.c.how == "now", _OUTBOX.c.kind == "storm_duty")
-        .where(_MAILS.c.at_us >= since_us)
+        .where(_OUTBOX.c.at_us >= since_us)
         .distinct()
     )
     found: dict[str, list[int]] = defaultdict(list)
@@ -111,10 +111,13 @@ def storm_mails_us(conn: sa.Connection, people: Iterable[str], since_us: int) ->
     return found
 
 
-def written_us(conn: sa.Connection, kinds: Iterable[str], since_us: int) -> list[tuple[str, str, int]]:
-    """Person, key and instant of every row of some kinds since an instant."""
+def written_us(
+    conn: sa.Connection, people: Iterable[str], kinds: Iterable[str], since_us: int
+) -> list[tuple[str, str, int]]:
+    """Person, key and instant of every row for some persons of some kinds since an instant."""
     c = _OUTBOX.c
-    query = sa.select(c.person, c.fact, c.at_us).where(c.kind.in_(list(kinds)), c.at_us >= since_us)
+    query = sa.select(c.person, c.fact, c.at_us).where(c.person.in_(list(people)), c.at_us >= since_us)
+    query = query.where(c.kind.in_(list(kinds)))
     return [(row.person, row.fact, row.at_us) for row in conn.execute(query)]
 
 

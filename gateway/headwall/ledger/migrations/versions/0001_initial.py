@@ -345,6 +345,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("fact", "person", name=op.f("uq_outbox_fact_person")),
     )
     op.create_index("ix_outbox_mail", "outbox", ["mail"], unique=False)
+    op.create_index("ix_outbox_person_at_us", "outbox", ["person", "at_us"], unique=False)
     op.create_table(
         "readings",
         sa.Column("pos", BIG, autoincrement=False, nullable=False),
