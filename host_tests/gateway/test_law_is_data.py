@@ -43,6 +43,7 @@ _AMOUNT = re.compile(
 _OWN: dict[str, set[str]] = {
     "cases/clocks.py": {"clocks"},  # one instant for all readings
     "notify/gauge_rows.py": {"_LIKELY_STILL_RAINING_US"},
+    "notify/links.py": {"_FORM_US", "__init__"},  # how long a form and a link hold
     "notify/hyetograph.py": {
         "_QUARTER_US",
         "_HOUR_US",
@@ -59,7 +60,13 @@ _OWN: dict[str, set[str]] = {
     "notify/wording.py": {"full_time", "duration"},
     "reports/evidence.py": {"picture", "_ticks", "_tick"},
     "rules/approval_spans.py": {"_NEAR_US"},
-    "rules/clause_duties.py": {"_SOON_US"},
+    "rules/clause_duties.py": {"_SOON_US", "_AT_ONCE"},
+    "rules/clauses/approvals.py": {"_AHEAD_US", "_holds_at_noon", "_occurrence"},
+    "rules/clauses/connections.py": {"illicit_connection"},  # the length of a text
+    "rules/clauses/devices.py": {"_DAY_US", "_obstructions"},
+    "rules/clauses/people.py": {"_AHEAD_US"},
+    "rules/clauses/presence.py": {"_WEEK", "_weeks"},  # the days of a calendar week
+    "rules/device_neglect.py": {"_LASTS_US", "_neglected"},
     "rules/engine.py": {"_POLL_US"},
     "rules/gauge_silent.py": {"_LOOK_AGAIN_US"},
     "rules/layers.py": {"_SAID", "_of_calibration"},  # quality flags; a date out of an instant

@@ -33,7 +33,7 @@ def device_care(look: Look, clause: Provision) -> Iterator[Expected]:
 
 def _calibrations(look: Look, clause: Provision, datastream: str, span: Span[Datastream]) -> Iterator[Expected]:
     """Once for each time that a calibration was not on record when it came due."""
-    every = span.entry.calibrate_every_days or look.choice("calibration.interval_d", span.start_us)
+    every = span.entry.calibrate_every_days or look.choice("calibration.interval_d")
     if not every:
         return
     node = look.registry.require_node(datastream.partition("/")[0])
