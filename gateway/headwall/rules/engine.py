@@ -28,6 +28,7 @@ from headwall.rules import notices
 from headwall.rules.base import Rule, Step
 from headwall.rules.clause_duties import ClauseDutyRule
 from headwall.rules.daily_list import DailyListRule
+from headwall.rules.device_neglect import DeviceNeglectRule
 from headwall.rules.gauge_silent import GaugeSilentRule, SilentGauges
 from headwall.rules.layers import Layers, Stretch
 from headwall.rules.lost_tips import LostTipsRule
@@ -87,6 +88,7 @@ class RuleEngine:
             ClauseDutyRule(registry, self._codes, historical_us),
             SensorFaultRule(registry, self._faults, clock.now_us()),
             self._faults,
+            DeviceNeglectRule(registry),
             SpillRule(ledger, registry),
             ReminderRule(registry, notify or NotifySettings()),  # of what those before have made due
             DailyListRule(registry, notify or NotifySettings()),
