@@ -32,6 +32,6 @@ def test_scenario_ends_as_its_file_says(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("path", "row"), CITED)
-def test_scenario_fails_without_the_rule_of_a_row_that_it_cites(path: Path, row: str, tmp_path: Path) -> None:
+def test_scenario_fails_without_the_clause_of_a_row_that_it_cites(path: Path, row: str, tmp_path: Path) -> None:
     scenario = read_scenario(path)
     assert play(scenario, tmp_path, without=[row]) != scenario.expected
