@@ -288,7 +288,9 @@ class Code:
         return Running(
             clock,
             clause,
-            _RULES.get(clock.name.rstrip("0123456789"), "") if deadline is None else deadline.text,
+            _RULES.get(clock.name.rstrip("0123456789"), "")
+            if deadline is None
+            else deadline.text + _where(deadline, now),
             "later" if deadline is None else self._read(clause, deadline).takes,
             self._met_us(clause, clock, now, to_tell),
             self._owed_by(clause, clock.name),
@@ -334,6 +336,12 @@ class Code:
         """A code whose hearing counts from the receipt of the appeal counts its filing by that too."""
         hear = next((each for each in clause.deadlines if each.name == "hear"), None)
         return "received" if hear is not None and hear.starts == "receipt" else "filed"
+
+
+def _where(deadline: Deadline, now: Known) -> str:
+    """For which kind of release a deadline is, while nobody has said which it was."""
+    other = "" if now.hazard else _NOT_OF.get(deadline.name, "")
+    return {"hazardous": ", if it is not hazardous", "nonhazardous": ", if it is hazardous"}.get(other, "")
 
 
 #: how a clock that is no deadline of its clause counts
