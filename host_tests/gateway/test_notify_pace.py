@@ -80,8 +80,8 @@ def test_who_is_written_to_at_night_anyway_gets_the_rest_with_it() -> None:
 # --- a storm ---
 
 
-def storm_row(number: int, crossing_us: int, end_us: int, person: str = "ruth") -> Waiting:
-    storm = {"start_us": crossing_us - HOUR_US, "end_us": end_us}
+def storm_row(number: int, crossing_us: int, end_us: int, person: str = "ruth", start_us: int | None = None) -> Waiting:
+    storm = {"start_us": crossing_us - HOUR_US if start_us is None else start_us, "end_us": end_us}
     return row(number, crossing_us, "storm_duty", person=person, storm=storm, due_us=crossing_us + 24 * HOUR_US)
 
 
@@ -108,7 +108,8 @@ def test_a_storm_is_three_mails_at_once_and_one_for_the_rest_and_every_duty_is_i
         while coming and coming[0][0] <= now_us:
             crossing_us, n = coming.pop(0)
             waiting.append(storm_row(n, crossing_us, crossing_us))
-        rows = [storm_row(each.id, each.at_us, min(now_us, end_us)) for each in waiting]  # the storm goes on
+        until_us, start_us = min(now_us, end_us), begin_us - HOUR_US  # the storm goes on
+        rows = [storm_row(each.id, each.at_us, until_us, start_us=start_us) for each in waiting]
         ready, next_us = hold(rows, {"ruth": [at_us for at_us, _ in mails]}, now_us)
         assert next_us is None or next_us > now_us
         if ready:
