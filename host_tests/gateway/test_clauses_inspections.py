@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from headwall.rules import duties
+from headwall.rules import clause_duties, duties
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.building_house import INA, TOM, Building, building_registry, buildings, choice, local, project, shown
@@ -327,3 +327,19 @@ def _end(duty: duties.Duty[duties.ClauseDuty]) -> str:
 def _conditions(*letters: str) -> str:
     met = ", ".join(f'"{each}"' for each in letters)
     return f'conditions = [{{ met = [{met}], by = "Olive", from = 2026-01-01 }}]'
+
+
+def test_a_planner_that_fails_stops_no_other_and_is_tried_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = {**clause_duties.PLANNERS, VISITS: _fails}
+    house = make(project(_conditions("C")))
+    with monkeypatch.context() as patched:
+        patched.setattr(clause_duties, "PLANNERS", broken)
+        assert house.at("2026-06-02 09:00").open(WEEKLY) == ["2026-06-08 16:30"]
+        assert "no such day" in (house.engine.healthy() or "")
+    house.at("2026-06-02 09:02")
+    assert len(house.open(VISITS)) == 2
+    assert house.engine.healthy() is None
+
+
+def _fails(_look: object, _provision: object) -> list[object]:
+    raise LookupError("no such day")

@@ -19,7 +19,11 @@ from headwall.ledger import replacing, schema
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
+#: by which entries about the same thing find each other
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=44)]
 _Decimal = Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{1,12})?$")]
+#: money: "120" or "120.50"
+Dollars = Annotated[str, msgspec.Meta(pattern=r"^\d{1,9}(\.\d{2})?$")]
 #: a result of a test: a number, "<0.05" below what the test detects, ">10" beyond it
 _Result = Annotated[str, msgspec.Meta(pattern=r"^[<>]?\d{1,9}(\.\d{1,12})?$")]
 #: a number, below 0 where the thing may be, and a unit of headwall.units
@@ -157,9 +161,10 @@ class SewerRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SewerTest(Body, frozen=True, kw_only=True, tag="sewer_test"):
-    """The leakage test of a new sewer, with its result as it was computed: subject a name of the sewer. A record only.
+    """The leakage test of a new sewer, with its result as it was computed: subject its site, or else its name.
 
     Attributes:
+        sewer: its name, where the subject is a site.
         method: which way the water went.
         allowance: gallons per inch of diameter, mile and day: the code's number.
         hours, leaked_gal, allowed_gal: of the test.
@@ -174,6 +179,7 @@ class SewerTest(Body, frozen=True, kw_only=True, tag="sewer_test"):
     allowed_gal: _Decimal
     passed: bool
     certified_by: _Line
+    sewer: Annotated[str, msgspec.Meta(max_length=44)] = ""
 
 
 class Offence(Body, frozen=True, kw_only=True, tag="offence"):
@@ -305,6 +311,169 @@ class Obstruction(Body, frozen=True, kw_only=True, tag="obstruction"):
     means: _Text = ""
 
 
+class Training(Body, frozen=True, kw_only=True, tag="training"):
+    """Training in erosion and sediment control: subject a person of the registry, done when it was had.
+
+    Attributes:
+        hours: of training.
+        endorsed_by: who endorsed it.
+        credential: who qualifies as a qualified inspector by himself needs no training; names it, "" else.
+    """
+
+    hours: _Decimal
+    endorsed_by: _Text = ""
+    credential: _Text = ""
+    reference: _Line
+
+
+class Certification(Body, frozen=True, kw_only=True, tag="certification"):
+    """A contractor has signed the certification of a site's SWPPP: subject a site, done when it was signed.
+
+    Attributes:
+        person: who signed, a person of the registry, or a name.
+        title, firm: with address and telephone.
+    """
+
+    person: _Line
+    title: _Line
+    firm: _Line
+
+
+class StageTold(Body, frozen=True, kw_only=True, tag="stage_told"):
+    """Notice of a stage of work: subject a site, done when it was given.
+
+    Attributes:
+        stage: in the words of the code.
+        told_to: who got it.
+    """
+
+    stage: _Line
+    told_to: _Line
+    means: _Text = ""
+
+
+class Milestone(Body, frozen=True, kw_only=True, tag="milestone"):
+    """A step of a project or of premises that a clause looks for: subject a site, done when it was taken.
+
+    Attributes:
+        step: one of `rules.clauses.milestones.STEPS`.
+        reference: by which it is found: a letter, a plan, recording data.
+        certified_by: who certified or decided it, where that is not who enters it.
+    """
+
+    step: _Line
+    reference: _Line
+    certified_by: _Text = ""
+
+
+class Escrow(Body, frozen=True, kw_only=True, tag="escrow"):
+    """Money goes into a review escrow or out of it: subject a site.
+
+    Attributes:
+        move: the first deposit stands in the registry.
+    """
+
+    move: Literal["deposit", "withdrawal", "refund"]
+    amount: Dollars
+    reference: _Line
+
+
+class CostStatement(Body, frozen=True, kw_only=True, tag="cost_statement"):
+    """Statements of what the municipality's maintenance cost went to the lots: subject a site, done when issued.
+
+    Attributes:
+        amount: of all bills.
+        lots: which bear it, in equal shares.
+        means: how they went.
+    """
+
+    amount: Dollars
+    lots: Annotated[list[_Name], msgspec.Meta(min_length=1, max_length=500)]
+    reference: _Name
+    means: _Text = ""
+
+    def __post_init__(self) -> None:
+        if len(set(self.lots)) != len(self.lots):
+            raise ValueError("lots: each stands once")
+
+
+class CostPayment(Body, frozen=True, kw_only=True, tag="cost_payment"):
+    """A lot has paid: subject a site.
+
+    Attributes:
+        statement: reference of the statement.
+    """
+
+    statement: _Name
+    lot: _Name
+    amount: Dollars
+
+
+class SewerJob(Body, frozen=True, kw_only=True, tag="sewer_job"):
+    """The job of a new sanitary sewer: subject a site, done when it was planned.
+
+    Attributes:
+        sewer: which, the same in its steps, tests and variances; of several entries the last counts.
+        starts_us: when it is to start.
+    """
+
+    sewer: _Name
+    starts_us: int
+
+
+class SewerStep(Body, frozen=True, kw_only=True, tag="sewer_step"):
+    """What comes before a sewer job: subject a site, done when it came.
+
+    Attributes:
+        to: who got it.
+    """
+
+    sewer: _Name
+    step: Literal["notice", "cut_sheets"]
+    to: _Line
+    means: _Text = ""
+
+
+class Variance(Body, frozen=True, kw_only=True, tag="variance"):
+    """A number of a code that was varied for one case: subject a site, done when it was decided.
+
+    Attributes:
+        provision: id of the clause whose number it is.
+        sewer: for which sewer job.
+        value: the number in the stead of the code's, in its unit.
+        decided_by: by the code's own body.
+    """
+
+    provision: _Line
+    sewer: _Name
+    value: _Decimal
+    decided_by: _Line
+    reference: _Line
+
+
+class MonitoringOrder(Body, frozen=True, kw_only=True, tag="monitoring_order"):
+    """The officer asks for monitoring and reports: subject a site, done when it was ordered.
+
+    Attributes:
+        what: is monitored.
+        every_days: a report is due so often.
+        until_us: when it ends.
+        order: by which it is found.
+    """
+
+    what: _Line
+    order: _Name
+    every_days: Annotated[int, msgspec.Meta(ge=1, le=3660)]
+    until_us: int | None = None
+
+
+class MonitoringReport(Body, frozen=True, kw_only=True, tag="monitoring_report"):
+    """A report that an order asks for: subject a site, done when it came."""
+
+    order: _Name
+    reference: _Line
+
+
 class Withdrawal(Body, frozen=True, kw_only=True, tag="withdrawal"):
     """An entry was a mistake: what it replaces stands no more."""
 
@@ -329,6 +498,18 @@ AnyBody = (
     | Connection
     | Maintenance
     | Obstruction
+    | Training
+    | Certification
+    | StageTold
+    | Milestone
+    | Escrow
+    | CostStatement
+    | CostPayment
+    | SewerJob
+    | SewerStep
+    | Variance
+    | MonitoringOrder
+    | MonitoringReport
     | Withdrawal
 )
 B = TypeVar("B", bound=Body)
@@ -449,6 +630,13 @@ def standing(
         query = query.where(c.done_us <= until_us)
     found = _read(conn, query.order_by(c.done_us, c.id))
     return [each for each in found if isinstance(each.body, kind)]
+
+
+def standing_of(conn: sa.Connection, subject: str, until_us: int) -> list[Entry[Any]]:
+    """What stands of a site or datastream, of every kind, done by an instant, by the time at which it was."""
+    c = schema.entries.c
+    query = sa.select(schema.entries).where(c.subject == subject, c.done_us <= until_us)
+    return list(_read(conn, query.where(replacing.stands(schema.entries)).order_by(c.done_us, c.id)))
 
 
 def listed(conn: sa.Connection, subject: str | None = None) -> Sequence[Entry[Body]]:

@@ -211,6 +211,7 @@ entries = sa.Table(
     sa.Column("replaces", _Big, unique=True),
     _now(),
     sa.Index("ix_entries_kind_subject_done_us", "kind", "subject", "done_us"),
+    sa.Index("ix_entries_subject", "subject"),
 )
 
 #: what is allowed at a place, or forbidden, as a named person granted or noted it: body is a struct of ledger.approvals

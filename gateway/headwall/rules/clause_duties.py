@@ -35,6 +35,8 @@ from headwall.rules.tell import officers_or_operators, refresh, tell_duty, withd
 log = structlog.get_logger("rules")
 #: what is due so soon is told at once, the rest in the digest
 _SOON_US: Final = 48 * localtime.HOUR_US
+_Key = tuple[str, str, str]
+_AT_ONCE: Final = 50
 _RETRY_US: Final = 60_000_000
 _NOT_ASKED: Final = "what made it due stands no longer on record"
 
@@ -56,10 +58,14 @@ class ClauseDutyRule:
         self._seen: dict[str, int] | None = None
         self._wake: list[tuple[int, str]] = []
         self._wakes: dict[str, int] = {}
+        self._fresh = {site.id for site in registry.sites}  # not looked at since what is kept was forgotten
         self._by_stream: dict[str, set[str]] = defaultdict(set)
         self._by_municipality: dict[str, list[str]] = defaultdict(list)
+        self._by_person: dict[str, set[str]] = defaultdict(set)
         for site in registry.sites:
             self._by_municipality[site.municipality].append(site.id)
+            for part in site.people:
+                self._by_person[part.person].add(site.id)
             for datastream in {*(s.datastream for s in site.sensors), *(g.datastream for g in site.gauges)}:
                 self._by_stream[datastream].add(site.id)
 
@@ -70,8 +76,12 @@ class ClauseDutyRule:
         self._seen = None
         self._wake.clear()
         self._wakes.clear()
+        self._fresh = {site.id for site in self._registry.sites}
 
     def judge(self, step: Step) -> None:
+        if self._seen is None:
+            for site in sorted(self._fresh):
+                self._rest(site, step.now_us)
         whole = self._entered(step.conn) | self._woken(step.now_us)
         spoken = {site for datastream in step.measured for site in self._by_stream.get(datastream, ())}
         for site in sorted(whole):
@@ -82,7 +92,7 @@ class ClauseDutyRule:
     # --- which sites ---
 
     def _entered(self, conn: sa.Connection) -> set[str]:
-        """Sites that something new in the ledger concerns; all of them at the start."""
+        """Sites that something new in the ledger concerns."""
         first, found = self._seen is None, set()
         seen, self._seen = self._seen or {}, {}
         for each in _FOLLOWED:
@@ -92,10 +102,10 @@ class ClauseDutyRule:
                 for row in conn.execute(each.rows.where(each.number > before)):
                     found |= set(self._sites_of(row._mapping))
             self._seen[each.number.table.name] = newest
-        return {site.id for site in self._registry.sites} if first else found
+        return found
 
     def _sites_of(self, given: Any) -> Iterable[str]:
-        """Sites that a new row is about, by whatever it names: a site, a datastream, a municipality."""
+        """Sites that a new row is about, by whatever it names: a site, a datastream, a person, a municipality."""
         if "body" in given:  # a row of the log book
             return self._sites_of(given["body"])
         if "stream" in given:
@@ -103,11 +113,13 @@ class ClauseDutyRule:
         name = given.get("subject") or given.get("site")
         if name is None:
             return self._by_municipality.get(given.get("municipality", ""), ())
-        return [name] if self._registry.site(name) else self._by_stream.get(name, ())
+        own = [name] if self._registry.site(name) else self._by_stream.get(name, ())
+        return {*own, *self._by_person.get(name, ())}
 
     def _woken(self, now_us: int) -> set[str]:
-        found = set()
-        while self._wake and self._wake[0][0] <= now_us:
+        """Sites whose instant has come; so many a step, since others wait for the ledger meanwhile."""
+        found: set[str] = set()
+        while self._wake and self._wake[0][0] <= now_us and len(found) < _AT_ONCE:
             at_us, site = heapq.heappop(self._wake)
             if self._wakes.get(site) == at_us:
                 found.add(site)
@@ -132,23 +144,45 @@ class ClauseDutyRule:
     def _judge_site(self, step: Step, site: Site, kinds: frozenset[str] | None) -> None:
         profile = self._profiles[self._registry.municipality(site.municipality).profile]
         look = Look(step.conn, self._registry, profile, site, step.now_us)
-        held = {_key(duty.body): duty for duty in duties.of_clauses(step.conn, site.id)}
-        judged = [each for each in profile.provisions if kinds is None or each.kind in kinds]
-        seen = set()
-        for provision in judged:
-            for expected in self._expected(look, provision):
-                fact = self._fact(look, expected)
-                if _key(fact) in seen:
-                    raise ValueError(f"{' '.join(_key(fact))} is expected twice")
-                seen.add(_key(fact))
-                self._keep(step, held.pop(_key(fact), None), fact)
-        ours = {each.id for each in judged} if kinds else None
-        for duty in held.values():
-            if ours is None or duty.body.provision in ours:
-                self._keep(step, duty, msgspec.structs.replace(duty.body, done=None, trigger_gone=_NOT_ASKED))
+        whole = kinds is None and site.id in self._fresh
+        known = {(each.provision, each.name, each.occurrence): each for each in look.held}
+        unjudged = set()
+        for provision in profile.provisions:
+            planned = None if kinds and provision.kind not in kinds else self._planned(step, look, provision)
+            if planned is None:
+                unjudged.add(provision.id)
+                continue
+            for key, expected in planned.items():
+                held = known.pop(key, None)
+                if whole or held is None or not _as_before(held, expected):
+                    self._keep(step, held, self._fact(look, expected))
+        for held in known.values():
+            if held.state != "gone" and held.provision not in unjudged:
+                self._keep(step, held, None)
+        if kinds is None:
+            self._fresh.discard(site.id)
         wakes_us = self._wakes.get(site.id)
         if kinds is None or (look.again_us is not None and (wakes_us is None or look.again_us < wakes_us)):
             self._rest(site.id, look.again_us)
+
+    def _planned(self, step: Step, look: Look, provision: Provision) -> dict[_Key, Expected] | None:
+        """What a clause makes due, by what tells it apart; None where its planner failed, which is noted."""
+        found: dict[_Key, Expected] = {}
+        try:
+            for expected in self._expected(look, provision):
+                key = (provision.id, expected.name, expected.occurrence)
+                if key in found:
+                    raise ValueError(f"{expected.name or provision.kind}: {expected.occurrence} is expected twice")
+                found[key] = expected
+        except (sa.exc.OperationalError, sa.exc.InterfaceError):
+            raise
+        except Exception as error:
+            log.exception("planner failed", site=look.site.id, provision=provision.id)
+            stretch = Stretch("", step.now_us, step.now_us)
+            step.failures[f"{look.site.id}, {provision.id}"] = (stretch, f"{type(error).__name__}: {error}")
+            look.wake(step.now_us + _RETRY_US)
+            return None
+        return found
 
     def _expected(self, look: Look, provision: Provision) -> Iterable[Expected]:
         planner = PLANNERS.get(provision.kind)
@@ -189,12 +223,16 @@ class ClauseDutyRule:
 
     # --- one duty ---
 
-    def _keep(self, step: Step, duty: Duty[ClauseDuty] | None, fact: ClauseDuty) -> None:
-        if duty is None:
-            if not fact.trigger_gone and not (fact.advice and fact.done):
+    def _keep(self, step: Step, held: duties.Held | None, fact: ClauseDuty | None) -> None:
+        """Make a duty what it is expected to be; None: it is expected no more."""
+        if held is None:
+            if fact is not None and not fact.trigger_gone and not (fact.advice and fact.done):
                 self._open(step, fact)
             return
+        duty = duties.clause_duty(step.conn, held.id)
         before = duty.body
+        if fact is None:
+            fact = msgspec.structs.replace(before, done=None, trigger_gone=_NOT_ASKED)
         kept: dict[str, Any] = {"duty": before.duty, "version": before.version, "learned_us": before.learned_us}
         if duties.by_its_number(duty):
             kept["done"] = None
@@ -256,9 +294,16 @@ _FOLLOWED: Final = (
         ),
     ),
     # what a person has decided and has no table of its own
-    _Followed(_R.n, sa.select(_R.body).where(_R.kind.in_(("duty_not_needed", "duty_received")))),
+    _Followed(_R.n, sa.select(_R.body).where(_R.kind == "duty_not_needed")),
 )
 
 
-def _key(fact: ClauseDuty) -> tuple[str, str, str]:
-    return fact.provision, fact.name, fact.occurrence
+def _as_before(held: duties.Held, expected: Expected) -> bool:
+    """Whether what was answered, or was asked no longer, is so still: nothing of it has to be worked out."""
+    if expected.gone or held.state == "gone":
+        return bool(expected.gone) and held.state == "gone"
+    done = expected.done
+    if done is None or (expected.starts and min(expected.starts.values()) != held.from_us):
+        return False
+    answered = (held.state, held.closed_us, held.closed_by, held.closed_reason)
+    return answered == ("received", done.at_us, done.by, done.reference)

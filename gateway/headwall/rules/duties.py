@@ -7,7 +7,7 @@ entered, and follows it: no record, no answer. What a person has closed by its n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -78,6 +78,33 @@ def of_clauses(conn: sa.Connection, site: str, provision: str | None = None) -> 
     """Duties that clauses have made due at a site, of one provision if asked so, whatever their state; by number."""
     query = _NEWEST.where(_D.site == site).order_by(_D.id)
     return _of(ClauseDuty, query if provision is None else query.where(_D.provision == provision), conn)
+
+
+class Held(NamedTuple):
+    """A duty of a clause without what is known of it: enough to see that nothing has changed."""
+
+    id: int
+    provision: str
+    name: str
+    occurrence: str
+    state: str
+    from_us: int
+    closed_us: int | None
+    closed_by: str | None
+    closed_reason: str | None
+
+
+_HELD = sa.select(*(_D[name] for name in Held._fields)).where(_D.kind == _KINDS[ClauseDuty]).order_by(_D.id)
+
+
+def held(conn: sa.Connection, site: str) -> list[Held]:
+    """The same as `of_clauses`, in short."""
+    return [Held(*row) for row in conn.execute(_HELD.where(_D.site == site))]
+
+
+def clause_duty(conn: sa.Connection, duty: int) -> Duty[ClauseDuty]:
+    """A duty that a clause has made due, by its number."""
+    return _of(ClauseDuty, _NEWEST.where(_D.id == duty), conn)[0]
 
 
 def listed(conn: sa.Connection, *, everything: bool = False, site: str | None = None) -> list[AnyDuty]:
@@ -191,7 +218,8 @@ def follow_record(conn: sa.Connection, duty: Duty[ClauseDuty], fact: ClauseDuty,
         return
     if state == "received" and fact.done is not None:
         if duty.state != state or duty.body.done != fact.done:
-            _close(conn, fact, state, by=fact.done.by, at_us=fact.done.at_us, now_us=now_us, reason=None)
+            done = fact.done
+            _close(conn, fact, state, by=done.by, at_us=done.at_us, now_us=now_us, reason=done.reference)
     elif duty.state != state:
         values = {"state": state, "closed_by": None, "closed_reason": None, "closed_us": None}
         conn.execute(schema.duties.update().where(_D.id == duty.id).values(**values))

@@ -148,7 +148,7 @@ def chain(
     work. One that a person has closed as not needed lets the next start when it was due.
     """
     own = [each for each in found if part.start_us <= each.at_us < part.end_us]
-    waived = look.not_needed(provision)
+    waived, names_of_start = look.not_needed(provision), _starts(provision)
     points, names = [part.start_us] * provision.times, ["start of work"] * provision.times
     while True:
         start_us, before_us = points[-provision.times], points[-1]
@@ -156,8 +156,9 @@ def chain(
         occurrence = f"after {look.iso(before_us)}"
         if len(points) < 2 * provision.times:
             occurrence += f", {len(points) - provision.times + 1} of {provision.times}" if provision.times > 1 else ""
-        starts = dict.fromkeys(_starts(provision), start_us)
-        due_us = look.due(provision, "next", starts).taken_us
+        starts = dict.fromkeys(names_of_start, start_us)
+        asked = next_one is None or occurrence in waived  # else it was answered: nothing has to be worked out
+        due_us = look.due(provision, "next", starts).taken_us if asked else None
         over = part.end_us <= look.now_us and due_us is not None and due_us > part.end_us
         yield Expected(
             provision,
@@ -166,7 +167,7 @@ def chain(
             starts=starts,
             asks=provision.subject,
             owed_by=who(look, before_us, *owing),
-            evidence=_evidence(look, provision, part, points, names),
+            evidence=_evidence(look, provision, part, points, names) if next_one is None else {},
             answer=command,
             done=None if next_one is None else next_one.done,
             gone=f"no work under this clause since {look.day(part.end_us)}" if over and next_one is None else "",
@@ -197,8 +198,8 @@ def _starts(provision: Provision) -> list[Start]:
 
 def _evidence(look: Look, provision: Periodic, part: Work, points: list[int], names: list[str]) -> dict[str, str]:
     """The last one or the last few, the area where it counts, and visits that were too near to each other."""
-    shown = [f"{short(at_us, look.where)} ({name})" for at_us, name in zip(points, names, strict=True)]
-    found = {"last": "; ".join(dict.fromkeys(shown[-provision.times :]))}
+    last = zip(points[-provision.times :], names[-provision.times :], strict=True)
+    found = {"last": "; ".join(dict.fromkeys(f"{short(at_us, look.where)} ({name})" for at_us, name in last))}
     if provision.at_least is not None:
         at_once = part.project.open_at(points[-1]) if provision.area_of == "at_once" else None
         found["area"] = at_once.area if at_once else f"{part.project.entry.area} in all"

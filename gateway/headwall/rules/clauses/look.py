@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, tzinfo
 from functools import cached_property
 from typing import Any, TypeVar
@@ -13,13 +13,14 @@ from headwall.law import clocks, localtime
 from headwall.law.deadlines import Start
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
-from headwall.ledger import approvals, entries, schema
+from headwall.ledger import approvals, entries
 from headwall.ledger.approvals import Approval
 from headwall.ledger.entries import Entry
 from headwall.registry import Registry
 from headwall.registry.model import Person, Site, SiteStatus
 from headwall.registry.project import SiteProject
 from headwall.registry.spans import Span
+from headwall.rules import duties
 
 B = TypeVar("B", bound=entries.Body)
 FOREVER_US = 2**62
@@ -43,6 +44,7 @@ class Look:
         self.now_us = now_us
         self.again_us: int | None = None
         self._entries: dict[str, list[Any]] = {}
+        self._choices: dict[str, tuple[list[date], Any]] = {}
         for span in self.status:
             self.wake(span.start_us)
             self.wake(span.end_us)
@@ -67,10 +69,14 @@ class Look:
     def entries(self, kind: type[B], subject: str | None = None) -> list[Entry[B]]:
         """What stands of a kind and was done by now, at the site (or of another subject), by time."""
         subject = subject or self.site.id
-        key = f"{entries.kind_of(kind)}/{subject}"
-        if key not in self._entries:
-            self._entries[key] = entries.standing(self.conn, kind, subject, until_us=self.now_us)
-        return self._entries[key]
+        if subject not in self._entries:
+            self._entries[subject] = entries.standing_of(self.conn, subject, self.now_us)
+        return [each for each in self._entries[subject] if isinstance(each.body, kind)]
+
+    def latest(self, kind: type[B], name: Callable[[B], str]) -> list[Entry[B]]:
+        """Of entries at the site that are about the same thing, by its name, the last."""
+        found = sorted(self.entries(kind), key=lambda each: (each.done_us, each.digest))
+        return list({name(each.body): each for each in found}.values())
 
     def approvals(self, kind: str | None = None) -> list[Approval]:
         """What stands in the register for the site or its whole municipality, of one kind if asked so, by time.
@@ -85,9 +91,13 @@ class Look:
 
     def not_needed(self, provision: Provision) -> set[str]:
         """Occurrences of a clause's duties here that a person has closed as not needed."""
-        c = schema.duties.c
-        ours = (c.site == self.site.id, c.provision == provision.id, c.state == "not_needed")
-        return set(self.conn.execute(sa.select(c.occurrence).where(*ours)).scalars())
+        closed = (each for each in self.held if each.state == "not_needed")
+        return {each.occurrence for each in closed if each.provision == provision.id}
+
+    @cached_property
+    def held(self) -> list[duties.Held]:
+        """The duties that clauses have made due here before."""
+        return duties.held(self.conn, self.site.id)
 
     # --- the registry ---
 
@@ -126,9 +136,14 @@ class Look:
 
     def choice(self, key: str, at_us: int | None = None) -> Any:
         """The municipality's own reading of an open question, in force on the local day of an instant (now)."""
-        for each in self.profile.choices:
-            if each.key == key:
-                self.wake(localtime.midnight_us(each.valid_from, self.where))
+        if key not in self._choices:
+            dates = [each.valid_from for each in self.profile.choices if each.key == key]
+            for each in dates:
+                self.wake(localtime.midnight_us(each, self.where))
+            self._choices[key] = dates, self.profile.choice(key, date.min)
+        dates, default = self._choices[key]
+        if not dates:
+            return default
         return self.profile.choice(key, self.day(self.now_us if at_us is None else at_us))
 
     def due(self, expected_by: Provision, name: str, starts: Mapping[Start, int]) -> clocks.Due:

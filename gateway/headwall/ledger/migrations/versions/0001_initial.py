@@ -280,6 +280,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("replaces", name=op.f("uq_entries_replaces")),
     )
     op.create_index("ix_entries_kind_subject_done_us", "entries", ["kind", "subject", "done_us"], unique=False)
+    op.create_index("ix_entries_subject", "entries", ["subject"], unique=False)
     op.create_table(
         "maintenance",
         sa.Column("id", BIG, nullable=False),
