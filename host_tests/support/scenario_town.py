@@ -59,7 +59,7 @@ attachments = "attachments"
 daily_list = false  # it would be most of the mails
 """
 #: rules that sweep every few minutes for what has fallen silent; their timers are for scenarios that are about that
-_SWEEP: Final = frozenset({"gauge_silent", "rain_missing", "sensor_faults", "node_faults"})
+_SWEEP: Final = frozenset({"gauge_silent", "rain_missing", "sensor_faults", "node_faults", "device_neglect"})
 #: a timer that comes again and again without the clock going on is a fault
 _MOST_TIMERS = 5000
 
