@@ -39,6 +39,7 @@ from headwall.rules.facts import (
     OutsideApproval,
     RainMissing,
     Reminder,
+    SiteSign,
     SuspectedDischarge,
     to_body,
 )
@@ -274,6 +275,26 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
                     "suspected_h": 6,
                     "rain_in_72_h_mm": 0.508,
                 },
+            )
+        ],
+    ),
+    "site_sign": (
+        at("06-10 16:50"),
+        "ruth-adler",
+        False,
+        [
+            SiteSign(
+                municipality="elmsford",
+                site="site-2",
+                what="turbidity",
+                datastream="brook/below.turbidity",
+                start_us=at("06-10 10:00"),
+                end_us=at("06-10 16:00"),
+                ongoing=True,
+                evidence={"added_ntu": 82.0, "officers_limit_ntu": 50.0, "dwell_min": 15},
+                case="turbidity",
+                provision="elmsford-288-7b-turbidity",
+                present=True,
             )
         ],
     ),
