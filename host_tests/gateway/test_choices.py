@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from headwall.law.ambiguities import settings
+from headwall.law.ambiguities import question_of, questions, settings
 from support.scenario import outcome_text, read_scenario
 from support.scenario_town import play
 
@@ -22,6 +22,7 @@ _HERE = Path(__file__).parent
 _GATEWAY = _HERE.parents[1] / "gateway" / "headwall"
 _FILE = tomllib.loads((_HERE / "choices.toml").read_text("utf-8"))
 _CASES: list[dict[str, Any]] = _FILE["case"]
+_NOTHING_YET = 'begins = "2026-08-20 00:00"\nplaces = ["outfall"]\nleaves_out = ["mails", "log_book"]\n'
 
 
 @cache
@@ -35,6 +36,10 @@ def _outcome(profile: str, text: str, key: str, value: str) -> str:
         return outcome_text(play(read_scenario(path), Path(folder)))
 
 
+def _profile(name: str) -> str:
+    return (_GATEWAY / "law" / "profiles" / f"{name}.toml").read_text("utf-8")
+
+
 @pytest.mark.parametrize("case", _CASES, ids=[each["key"] for each in _CASES])
 def test_value_that_is_chosen_changes_what_comes_of_it(case: dict[str, Any]) -> None:
     text = _FILE["begin"].get(case.get("goes_on"), "") + case["scenario"]
@@ -46,6 +51,38 @@ def test_value_that_is_chosen_changes_what_comes_of_it(case: dict[str, Any]) -> 
     for fact in case["chosen"]:
         assert fact in otherwise
         assert fact not in by_default
+
+
+@pytest.mark.parametrize("case", _FILE["data"], ids=[each["question"] for each in _FILE["data"]])
+def test_what_a_profile_has_otherwise_changes_what_comes_of_it(case: dict[str, Any], tmp_path: Path) -> None:
+    said = []
+    for n, text in enumerate((_profile(case["as"]), _profile(case["as"]).replace(case["old"], case["new"], 1))):
+        folder = tmp_path / str(n)
+        path = folder / "town" / "case.toml"
+        path.parent.mkdir(parents=True)
+        (folder / "own.toml").write_text(text, "utf-8")
+        begin = _FILE["begin"].get(case.get("goes_on"), _NOTHING_YET)
+        event = f"[[event]]\nat = \"2026-08-20 15:00\"\nshow = true\ndo = '''{case['do']}'''\n"
+        path.write_text(f'as = "{folder / "own.toml"}"\n{begin}{event}', "utf-8")
+        said.append(" ".join(outcome_text(play(read_scenario(path), folder)).split()))
+    by_default, otherwise = said
+    default, chosen = (" ".join(case[each].split()) for each in ("default", "chosen"))
+    assert default in by_default
+    assert default not in otherwise
+    assert chosen in otherwise
+    assert not chosen or chosen not in by_default
+
+
+def test_every_question_without_a_reason_is_tried() -> None:
+    tried = {question_of(each["key"]) for each in _CASES}
+    tried |= {each["question"] for each in (*_FILE["data"], *_FILE["tested"])}
+    assert tried == {number for number, each in questions().items() if not each.reason}
+
+
+@pytest.mark.parametrize("name", [name for each in _FILE["tested"] for name in each["by"]])
+def test_test_of_a_question_is_there(name: str) -> None:
+    file, _, test = name.partition("::")
+    assert f"def {test}(" in (_HERE / file).read_text("utf-8")
 
 
 def test_every_key_is_tried_with_both_values() -> None:
