@@ -102,7 +102,7 @@ def _close(at: Opened, number: int, state: str, by: str, when_us: int, reason: s
     now_us = at.clock.now_us()
     with at.ledger.begin() as conn:
         closed = duties.close_duty(conn, number, state, by=named(by), at_us=when_us, now_us=now_us, reason=reason)
-    print(f"Duty {closed.id} ({closed.body.site}): {_state(closed)}, {_when(when_us, at)}.")
+    print(f"Duty {closed.id} ({closed.body.site}): {_word(closed)}, by {closed.closed_by}, {_when(when_us, at)}.")
 
 
 def _when(instant_us: int, at: Opened) -> str:
@@ -120,8 +120,13 @@ def _table(found: list[duties.AnyDuty], at: Opened) -> Table | str:
     return table
 
 
+def _word(duty: duties.AnyDuty) -> str:
+    of_clause = duty.state == "received" and isinstance(duty.body, ClauseDuty)
+    return "done" if of_clause else _STATES[duty.state]
+
+
 def _state(duty: duties.AnyDuty) -> str:
-    text = "done" if duty.state == "received" and isinstance(duty.body, ClauseDuty) else _STATES[duty.state]
+    text = _word(duty)
     if duty.merged_into is not None:
         text += f" into {duty.merged_into}"
     elif duty.closed_by is not None:
