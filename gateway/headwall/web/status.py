@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 import sqlalchemy as sa
 
+from headwall.codes import in_force
 from headwall.downlink.configs import ConfigView, config_views
 from headwall.downlink.updates import UpdateView, update_views
 from headwall.hydrology.storms import Rain, Storm, StormRule, fold
@@ -285,6 +286,7 @@ def unclaimed(conn: sa.Connection) -> list[Unclaimed]:
 
 def gauges_at(conn: sa.Connection, registry: Registry, profiles: Mapping[str, Profile], now_us: int) -> list[Gauge]:
     """Every tipping bucket that the registry has at the instant."""
+    profiles = in_force(conn, profiles)
     c = schema.acceptances.c
     accepted = {f"{row.node}/{row.stream}" for row in conn.execute(sa.select(c.node, c.stream))}
     found = []
