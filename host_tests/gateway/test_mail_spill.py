@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_a_spill_is_told_once_with_whom_the_code_wants_told(town: CaseTown, tmp_
     ((person, key, body),) = told(town)
     assert (person, key) == ("officer", "spill/1")
     assert told(town) == [(person, key, body)]
-    found = text(composed(town, tmp_path, body))
+    found = re.sub(r"/seen/\S+", "/seen/LINK", text(composed(town, tmp_path, body)))  # of this very ledger
     if os.environ.get("HEADWALL_UPDATE_GOLDEN"):
         GOLDEN.write_text(found, "utf-8")
     assert found == GOLDEN.read_text("utf-8")
@@ -101,7 +102,7 @@ def test_reminders_and_lists_with_a_spill_begin_with_the_calls(
     assert (FIRST in page) is first
     if first:
         assert page.index(FIRST) < page.index("<h1>")
-        assert "1-800-457-7362" in page
+        assert '<a href="tel:+1-800-457-7362">1-800-457-7362</a>' in page  # a thumb is enough
 
 
 def test_a_spill_told_by_a_person_is_on_record_by_that_name(town: CaseTown) -> None:

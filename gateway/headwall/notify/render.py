@@ -20,7 +20,7 @@ _SEEN = (
 _LINKS = re.compile(
     r"(?P<url>https?://[^\s<>&]+[^\s<>&.,;:)])"
     r"|(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
-    r"|(?P<phone>(?<![\d-])\d{3}-\d{3}-\d{4}(?![\d-]))"
+    r"|(?P<phone>(?<![\d-])(?:1-)?\d{3}-\d{3}-\d{4}(?![\d-]))"
 )
 
 
@@ -81,7 +81,9 @@ def line_html(line: str) -> Markup:
 
 def _link(found: re.Match[str]) -> str:
     text = found[0]
-    target = {"url": text, "mail": f"mailto:{text}", "phone": f"tel:+1-{text}"}[found.lastgroup or "url"]
+    target = {"url": text, "mail": f"mailto:{text}", "phone": f"tel:+1-{text.removeprefix('1-')}"}[
+        found.lastgroup or "url"
+    ]
     return f'<a href="{target}">{text}</a>'
 
 
