@@ -97,7 +97,7 @@ def _clock_block(fact: ClauseDuty, rule: Provision | None, zone: tzinfo) -> Bloc
         if at_us is not None
     ]
     if fact.due_us is None:
-        rows.append(row("Due", "the code gives no number, or the clock has not begun"))
+        rows.append(row("Due", "without a time: the code gives none, or its clock has not begun"))
     if rule is not None and rule.ambiguities:
         rows.append(Row("Left open by the code", tuple(rule.ambiguities)))
     return Block("The clock", tuple(rows))
@@ -113,7 +113,7 @@ def _site_block(look: Lookup, fact: ClauseDuty) -> Block:
     rows = [row("Site", look.site_name(fact.site), site.place if site else "not in the registry")]
     for part, person in look.people_of_site(fact.site, look.now_us):
         rows.append(Row(wording.first_upper(part.replace("_", " ")), wording.contact(person)))
-    return Block(f"Who owes it: {look.site_name(fact.site)}", (*rows, row("By the code", fact.owed_by)))
+    return Block(f"Who owes it: {look.site_name(fact.site)}", (*rows, row("Owed by", fact.owed_by)))
 
 
 def _rule_block(look: Lookup, fact: ClauseDuty, rule: Provision | None) -> Block:
