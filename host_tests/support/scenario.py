@@ -149,7 +149,7 @@ def read_scenario(path: Path) -> Scenario:
         places=(*shared.get("places", ()), *data.get("places", ())),
         registry=shared.get("registry", "") + data.get("registry", ""),
         more_profile=data.get("profile", ""),
-        leaves_out=frozenset(data.get("leaves_out", ())),
+        leaves_out=frozenset(data.get("leaves_out", shared.get("leaves_out", ()))),
         happens=tuple(sorted(happens, key=lambda each: each.at_us)),
         expected=data.get("expected", {}),
     )

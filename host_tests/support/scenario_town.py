@@ -22,7 +22,7 @@ import typer
 from headwall.cases import steps
 from headwall.cli import opened
 from headwall.cli.main import build
-from headwall.errors import HeadwallError
+from headwall.errors import ConfigurationError, HeadwallError
 from headwall.law import localtime
 from headwall.law.profile import load_profile
 from headwall.ledger import cases, log_book, schema
@@ -72,6 +72,15 @@ def play(scenario: Scenario, folder: Path, *, without: Collection[str] = ()) -> 
         without: rows of the analysis; no rule is handed the provisions that answer them.
     """
     profile = _profile(scenario, folder, without)
+    try:
+        return _played(scenario, folder, profile)
+    except ConfigurationError as error:  # the registry names what only the clause knows: its stages, say
+        if not without:
+            raise
+        return {"refused": [str(error)]}
+
+
+def _played(scenario: Scenario, folder: Path, profile: str) -> dict[str, list[str]]:
     with _town(scenario, folder, profile) as town:
         for instant, group in groupby(scenario.happens, key=lambda each: each.at_us):
             town.go_on(instant)
