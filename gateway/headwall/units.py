@@ -151,6 +151,11 @@ def parse_area(text: str) -> Fraction:
     return Fraction(Decimal(match[1])) * (1 if match[2] == "sq ft" else _SQ_FT_PER_ACRE)
 
 
+def share_of(text: str) -> Fraction:
+    """A part of a whole as a code writes it, "1/3" or "50 %"."""
+    return Fraction(text.removesuffix(" %")) / (100 if text.endswith("%") else 1)
+
+
 def quanta_to_reach(threshold: Depth, quantum: Depth) -> int:
     """The smallest count of `quantum` (one tip, say) whose sum is at least `threshold`: 50 for 0.5 in of 0.01 in."""
     return math.ceil(threshold.mm / quantum.mm)

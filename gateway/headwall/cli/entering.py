@@ -11,6 +11,7 @@ from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, named, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
+from headwall.law.provision import Provision
 from headwall.ledger import entries, log_book
 from headwall.registry.model import Site
 
@@ -60,6 +61,17 @@ def site_of(at: Opened, identifier: str, kind: str) -> Site:
     if site.kind != kind:
         raise InputError(f"{identifier} is a {site.kind} site; this is entered of {kind} sites")
     return site
+
+
+def clause_at(at: Opened, site: Site, kind: str, at_us: int) -> Provision:
+    """The clause of a kind in the code of the site's municipality; InputError where it has none in force then."""
+    code, day = at.code_of(site.municipality), localtime.day_of(at_us, at.zone)
+    found = next((each for each in code.provisions if each.kind == kind and each.in_force(day)), None)
+    if found is None:
+        raise InputError(
+            f"{code.code} of {code.municipality} asks for no {kind.replace('_', ' ')}; see headwall law list"
+        )
+    return found
 
 
 def past(at: Opened, text: str | None, option: str) -> int:

@@ -111,6 +111,16 @@ def _obstruction_said(body: Any) -> str:
     return f"{body.what} removed" if body.step == "removed" else f"removal of {body.what} asked for{how}"
 
 
+def _training_said(body: Any) -> str:
+    by = f", endorsed by {body.endorsed_by}" if body.endorsed_by else ""
+    return f"credential: {body.credential}" if body.credential else f"{body.hours} h of training{by}, {body.reference}"
+
+
+def _milestone_said(body: Any) -> str:
+    by = f", by {body.certified_by}" if body.certified_by else ""
+    return f"{body.step.replace('_', ' ')}: {body.reference}{by}"
+
+
 _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.SnowWater: _snow_said,
     entries.PumpOut: _pump_said,
@@ -129,6 +139,18 @@ _WORDS: dict[type[entries.Body], Callable[[Any], str]] = {
     entries.Connection: _connection_said,
     entries.Maintenance: lambda body: f"maintained: {body.work}",
     entries.Obstruction: _obstruction_said,
+    entries.Training: _training_said,
+    entries.Certification: lambda body: f"certification signed by {body.person}, {body.title}, {body.firm}",
+    entries.StageTold: lambda body: f"notice of {body.stage} to {body.told_to}",
+    entries.Milestone: _milestone_said,
+    entries.Escrow: lambda body: f"escrow, {body.move} of ${body.amount}: {body.reference}",
+    entries.CostStatement: lambda body: f"statements of ${body.amount} to {len(body.lots)} lots: {body.reference}",
+    entries.CostPayment: lambda body: f"${body.amount} paid by {body.lot} of {body.statement}",
+    entries.SewerJob: lambda body: f"sewer job {body.sewer} is planned",
+    entries.SewerStep: lambda body: f"{body.step.replace('_', ' ')} of {body.sewer} to {body.to}",
+    entries.Variance: lambda body: f"{body.provision} of {body.sewer} varied to {body.value} by {body.decided_by}",
+    entries.MonitoringOrder: lambda body: f"{body.what} every {body.every_days} days: {body.order}",
+    entries.MonitoringReport: lambda body: f"report under {body.order}: {body.reference}",
     entries.Withdrawal: lambda body: f"withdrawn: {body.reason}",
 }
 

@@ -52,15 +52,19 @@ def keep(
     reference: Annotated[str, typer.Option("--reference", help="the schedule and its item")],
     by: Decider,
     under: Annotated[str | None, typer.Option("--under", help="only records of this clause; default: all")] = None,
+    permit: Annotated[
+        bool, typer.Option("--permit", help="a permit's period, which stands beside the records officer's")
+    ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """The records officer's own period. The longest of it and the code's counts; a later entry replaces an earlier."""
+    """The records officer's own period, or a permit's; the longest of all and the code's counts."""
     with opened(config) as at:
         town, _ = place_of(at, None, municipality)
         if under is not None:
             retention.clause(at.registry, town, under)
         who, said = named(by), named(reference, "--reference")
         body = {"municipality": town, "under": under or "", "years": years, "reference": said}
+        body["of"] = "permit" if permit else "records officer"
         with at.ledger.begin() as conn:
             log_book.append(conn, retention.PERIOD, who, body, at.clock.now_us())
         print(f"Attachments of {under or town} are kept {years} years at least, under {said}.")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli import record_offence, record_premises, record_site
+from headwall.cli import record_money, record_offence, record_premises, record_project, record_sewer, record_site
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, Note
 from headwall.cli.entering import By, Replaces, SiteArgument, When, enter, past, site_of
 from headwall.cli.entry_text import as_data, said
@@ -19,15 +18,12 @@ from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.hydrology.field_sample import UNITS, result
 from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
-from headwall.hydrology.sewer_leakage import LeakageTest, Pipe
 from headwall.law.provisions import DesignCertificate
-from headwall.law.provisions import SewerTest as SewerTestClause
 from headwall.ledger import entries
-from headwall.units import decimal_text, parse_quantity
+from headwall.units import parse_quantity
 
 #: deeper than any tank, basin or snow
 _MOST_M = 100
-_PIPE = re.compile(r"(\d{1,9}(?:\.\d{1,12})?) ?x ?(\d{1,9}(?:\.\d{1,12})?)")
 
 
 def register(app: typer.Typer) -> None:
@@ -40,10 +36,12 @@ def register(app: typer.Typer) -> None:
     record.command("sediment")(sediment)
     record.command("sediment-removed")(sediment_removed)
     record.command("sample")(sample)
-    record.command("sewer-test")(sewer_test)
     record_offence.register(record)
     record_site.register(record)
     record_premises.register(record)
+    record_project.register(record)
+    record_money.register(record)
+    record_sewer.register(record)
     record.command("withdraw")(withdraw)
     record.command("list")(list_entries)
     app.add_typer(record, name="record")
@@ -239,49 +237,6 @@ def sample(
         enter(at, body, place.id, past(at, when, "--at"), by, replaces)
 
 
-def sewer_test(
-    sewer: Annotated[str, typer.Argument(metavar="SEWER", help="which sewer, in words")],
-    method: Annotated[str, typer.Option("--method", help="infiltration or exfiltration")],
-    pipes: Annotated[list[str], typer.Option("--pipe", help='inner diameter in x length ft: "8x1320"; for each run')],
-    hours: Annotated[str, typer.Option("--hours", help="how long the test lasted")],
-    leaked: Annotated[str, typer.Option("--leaked", help='what came in or went out: "52.5 gal"')],
-    certified_by: Annotated[str, typer.Option("--certified-by", help="the licensed engineer")],
-    by: By,
-    allowance: Annotated[
-        str | None, typer.Option("--allowance", help="gallons per inch, mile and day; default: the code's")
-    ] = None,
-    when: When = None,
-    note: Note = "",
-    replaces: Replaces = None,
-    config: ConfigOption = DEFAULT_CONFIG,
-) -> None:
-    """The leakage test of a new sewer: what the code allows, what leaked, and the record of both."""
-    with opened(config) as at:
-        subject = named(sewer, "SEWER")
-        runs = [_pipe(text) for text in pipes]
-        gallons = parse_quantity(leaked, "m3") / parse_quantity("1 gal", "m3")
-        allowed = _allowance(at, allowance)
-        test = LeakageTest(
-            pipes=[Pipe(Decimal(run["diameter_in"]), Decimal(run["length_ft"])) for run in runs],
-            hours=_number(hours, "--hours"),
-            leaked_gal=gallons,
-            allowance=allowed,
-        )
-        body = entries.checked(
-            entries.SewerTest,
-            method=method,
-            pipes=runs,
-            hours=hours.strip(),
-            leaked_gal=decimal_text(gallons),
-            allowance=str(allowed),
-            allowed_gal=decimal_text(test.allowed_gal),
-            passed=test.passed,
-            certified_by=named(certified_by, "--certified-by"),
-            note=note,
-        )
-        enter(at, body, subject, past(at, when, "--at"), by, replaces)
-
-
 def withdraw(
     number: Annotated[int, typer.Argument(metavar="ID", min=1, max=2**63 - 1, help="number of the entry")],
     by: By,
@@ -347,30 +302,3 @@ def _measure(text: str, base: str, option: str, *, above: int | None = None, lea
     number = re.match(r"-?[\d.]+", text.strip())
     assert number is not None  # parse_quantity took it
     return f"{number[0]} {text.strip()[number.end() :].strip()}"
-
-
-def _allowance(at: Opened, text: str | None) -> Decimal:
-    """As given, else the code's; InputError where the codes of the registry name none, or several."""
-    if text is not None:
-        return _number(text, "--allowance")
-    clauses = [clause for profile in at.codes().values() for clause in profile.of(SewerTestClause)]
-    found = {clause.gallons_per_inch_mile_day for clause in clauses}
-    if len(found) != 1:
-        raise InputError(
-            f"--allowance is needed: the codes of the registry name {len(found) or 'no'} amounts; write the gallons "
-            "per inch of diameter, mile and day that hold for this sewer"
-        )
-    return Decimal(found.pop())
-
-
-def _number(text: str, option: str) -> Decimal:
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,12})?", text.strip()):
-        raise InputError(f"{option} {text!r} is no number; write it in digits, such as 24 or 0.5")
-    return Decimal(text.strip())
-
-
-def _pipe(text: str) -> dict[str, str]:
-    match = _PIPE.fullmatch(text.strip())
-    if match is None:
-        raise InputError(f'--pipe {text!r} is no pipe; write inner diameter in inches x length in feet: "8x1320"')
-    return {"diameter_in": match[1], "length_ft": match[2]}

@@ -6,7 +6,6 @@ sediment must go is the code's and stands in a profile.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -18,7 +17,7 @@ from headwall.ledger.entries import SedimentSurvey, standing
 from headwall.registry import Registry
 from headwall.registry.measures import Basin
 from headwall.registry.spans import in_force
-from headwall.units import parse_quantity
+from headwall.units import parse_quantity, share_of
 
 #: per cents computed in floats may miss a share by less than this
 _ROUNDING_PERCENT: Final = 1e-9
@@ -62,7 +61,7 @@ def surveyed(conn: sa.Connection, registry: Registry, site: str, at_us: int) -> 
 
 def share_percent(share: str) -> float:
     """A share as a code writes it, "50 %" or "1/3", in per cent."""
-    return float(Fraction(share.removesuffix(" %"))) * (1 if share.endswith("%") else 100)
+    return float(share_of(share) * 100)
 
 
 def reaches(lost: Derived, share_percent: float) -> bool:

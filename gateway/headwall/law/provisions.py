@@ -117,6 +117,7 @@ class AsBuilt(Provision):
 
     kind: Literal["as_built"]
     certified_by: str = Field(min_length=1)
+    officer_inspects: bool = False  # the officer inspects the practices besides
 
 
 class Timed(Provision):

@@ -235,6 +235,10 @@ class Registry:
         """Who had a role (developer, trained_contractor, …) at the site at the instant."""
         return [self._person[e.person] for e in in_force(self._site_people[site], at_us) if e.role == role]
 
+    def parts(self, site: str) -> list[tuple[Person, Span[SitePerson]]]:
+        """Everybody who has a part in the site at any time."""
+        return [(self._person[each.entry.person], each) for each in self._site_people[site]]
+
     def parts_of_site(self, site: str, at_us: int) -> list[tuple[str, Person]]:
         """Who had which part at the site at the instant, in the order of the file."""
         return [(e.role, self._person[e.person]) for e in in_force(self._site_people[site], at_us)]

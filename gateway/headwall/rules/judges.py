@@ -20,6 +20,7 @@ from headwall.rules.clauses import PLANNERS
 _ALONE: Final = {
     "applicability": "construction: whether the clauses on it hold for a project",
     "site_conditions": "construction: which conditions of a site make a qualified inspector's visits due",
+    "variance": "sewers: another number than the code's, by record",
     "storm_report": "storms: a report after each that is deep enough",
     "penalty": "penalty sheet: the range for the section violated",
     "alternative_remedies": "record of a remedy instead of a penalty",

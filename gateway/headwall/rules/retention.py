@@ -1,7 +1,8 @@
 """How long what is attached to the log book must be kept, what holds it longer, and who disposed of it.
 
-The longest of the code's period and the records officer's own counts, from the latest instant that is known; a legal
-hold stands above both. Where nobody has named a period it is kept for good. Nothing here deletes: a named person does,
+The longest of the code's period, the permit's and the records officer's own counts, from the latest instant that is
+known or as the municipality has chosen; a legal hold stands above all. Where nobody has named a period it is kept as
+long as the municipality has chosen for that, and else for good. Nothing here deletes: a named person does,
 and a row says so.
 """
 
@@ -14,10 +15,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from headwall.codes import at_gateway
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.law.deadlines import START_TEXT
-from headwall.law.profile import load_profile
+from headwall.law.profile import Profile, load_profile
 from headwall.law.provision import Provision
 from headwall.ledger import attachments, log_book
 from headwall.registry import Registry
@@ -56,11 +58,13 @@ def kept(conn: sa.Connection, registry: Registry, told_us: dict[int, int] | None
     """
     places, holds = RecordPlaces(registry), standing_holds(conn)
     disposed = {row.body["row"]: row.n for row in log_book.rows(conn, (attachments.DISPOSAL,))}
-    periods = [row.body for row in log_book.rows(conn, (PERIOD,))]
+    periods, codes = [row.body for row in log_book.rows(conn, (PERIOD,))], at_gateway(conn, registry)
     for row in log_book.rows(conn, (attachments.KIND,)):
         where = places.of(row)
         counts_from_us = (told_us or {}).get(row.n, row.body["counts_from_us"])
-        until, why, several = _until(row, registry, next(iter(where.municipalities), ""), periods, counts_from_us)
+        town = next(iter(where.municipalities), "")
+        code = codes[registry.municipality(town).profile] if town else None
+        until, why, several = _until(row, registry, town, code, periods, counts_from_us)
         yield Kept(row, until, why, several and counts_from_us is None, _on(where, holds), disposed.get(row.n))
 
 
@@ -135,33 +139,39 @@ def _until(
     row: log_book.Row,
     registry: Registry,
     municipality: str,
+    code: Profile | None,
     periods: list[dict[str, Any]],
     counts_from_us: int | None,
 ) -> tuple[date | None, str, bool]:
     """The last day, which periods there are, and whether the code's counts from one of several instants."""
-    if not municipality:
+    if code is None:
         return None, "its municipality is not in the registry", False
+    zone = registry.zone(municipality)
     under, found, several = row.body["under"], [], False
+    begins = code.choice("retention.start", localtime.day_of(row.body["of_us"], zone))
     if under:
-        profile = load_profile(registry.municipality(municipality).profile)
-        provision = next((each for each in profile.provisions if each.id == under), None)
+        provision = next((each for each in code.provisions if each.id == under), None)
         if provision is None or provision.retention is None:
             return None, f"the code has no clause {under} any more", False
         starts = [START_TEXT[each] for each in provision.retention.starts]
         several = len(starts) > 1
-        since = f"the latest of {', '.join(starts)}" if several else starts[0]
+        since = f"the {begins} of {', '.join(starts)}" if several else starts[0]
         years = provision.retention.count
         found.append((years, f"{years} years under {provision.citation}, from {since}"))
-    own = {each["under"]: each for each in periods if each["municipality"] == municipality}
+    own = {(each["under"], each["of"]): each for each in periods if each["municipality"] == municipality}
     found += [
-        (own[key]["years"], f"{own[key]['years']} years under {own[key]['reference']}")
-        for key in {"", under} & own.keys()
+        (each["years"], f"{each['years']} years under {each['reference']}")
+        for (of_clause, _), each in own.items()
+        if of_clause in ("", under)
     ]
+    if not found and (years := code.choice("retention.default_y", localtime.day_of(row.body["of_us"], zone))):
+        found.append((years, f"{years} years by the municipality's own choice"))
     if not found:
         return None, "no period is named", False
-    start = localtime.day_of(max(row.body["of_us"], counts_from_us or 0), registry.zone(municipality))
+    instants_us = [row.body["of_us"], *([] if counts_from_us is None else [counts_from_us])]
+    start = localtime.day_of(min(instants_us) if begins == "earliest" else max(instants_us), zone)
     last = max(localtime.after_months(start, 12 * years) for years, _ in found)
-    return last, "; ".join(why for _, why in sorted(found, reverse=True)), several
+    return last, "; ".join(why for _, why in sorted(found, reverse=True)), several and begins != "earliest"
 
 
 def _on(where: Places, holds: list[log_book.Row]) -> tuple[int, ...]:
