@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from headwall.cli import site_gates
 from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, minute
 from headwall.cli.site_parts import Found, cited, day_text, entered_text, row
@@ -36,6 +37,7 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
         "project": None if project is None else _project(look, project, at_us),
         "clocks": [_clock(look, each) for each in duties.listed(conn, site=site.id)],
         "records": {name: None if entry is None else _entered(entry) for name, entry in _records(look).items()},
+        "gates": site_gates.gathered(look, project),
         "state_permit": look.profile.state_permit_notice(look.day(at_us)),
     }
 
@@ -129,6 +131,7 @@ def lines(found: Found, at: Opened) -> Iterator[str]:
     for name, head in _RECORDS:
         entry = found["records"][name]
         yield row(head, "nothing on record" if entry is None else entered_text(entry, at))
+    yield from site_gates.lines(found["gates"], at)
 
 
 def _project_lines(project: Found, at: Opened) -> Iterator[str]:
