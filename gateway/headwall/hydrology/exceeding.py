@@ -41,13 +41,15 @@ class Stretch(NamedTuple):
     ended: bool
 
 
-def stretches(values: Iterable[Judged], *, gap_us: int) -> list[Stretch]:
+def stretches(values: Iterable[Judged], *, gap_us: int, going: Stretch | None = None) -> list[Stretch]:
     """Every stretch, in order of time.
 
     A missing value ends none; a gap longer than `gap_us` does, since nobody knows what was in it.
+
+    Args:
+        going: the last one of the values before these, if it had not ended; it comes first.
     """
     found: list[Stretch] = []
-    going: Stretch | None = None
     for each in values:
         if each.value is None or not is_number(each.value):
             continue

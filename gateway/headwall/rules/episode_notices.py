@@ -43,13 +43,17 @@ def sync(
     wanted: Sequence[E],
     now_us: int,
     in_scope: Callable[[E], bool],
+    known: Sequence[tuple[str, E]] | None = None,
 ) -> list[Change[E]]:
     """Make the open notices of a kind at a site, as far as `in_scope`, those `wanted`; returns the changes.
 
     A notice keeps its key as long as its episode overlaps the one it was opened for.
-    """  # fmt: skip
+
+    Args:
+        known: the open notices of the site, where the caller has read them.
+    """
     tag = str(kind.__struct_config__.tag)
-    held = {key: fact for key, fact in open_notices(conn, kind, site) if in_scope(fact)}
+    held = {key: fact for key, fact in (open_notices(conn, kind, site) if known is None else known) if in_scope(fact)}
     changes: list[Change[E]] = []
     for fact in wanted:
         key = next((key for key, old in held.items() if _overlap(old, fact)), None)

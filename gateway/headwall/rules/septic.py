@@ -22,7 +22,19 @@ from headwall.registry import Registry
 from headwall.registry.measures import Role
 from headwall.registry.model import Site
 from headwall.rules.facts import SiteSign
-from headwall.rules.watch import HOUR_US, MINUTE_US, Found, Known, Place, StretchWatch, Watch, condition, sign
+from headwall.rules.watch import (
+    BESIDE,
+    BESIDE_US,
+    HOUR_US,
+    MINUTE_US,
+    Found,
+    Known,
+    Place,
+    StretchWatch,
+    Watch,
+    condition,
+    sign,
+)
 from headwall.units import parse_quantity
 
 FAILING: Final = "failing_system"
@@ -126,10 +138,18 @@ class LiquidWatch:
     def at(self, registry: Registry, site: Site) -> bool:
         return site.kind == "septic" and registry.measures(site.id).has("liquid")
 
-    def found(self, place: Place, since_us: int) -> Found:
+    def reads(self, role: Role) -> bool:
+        return role in ("liquid", *BESIDE)
+
+    def found(self, place: Place, since_us: int) -> Found | None:
         """A week is judged by its own readings, and an hour once it is over: the same whenever it is asked."""
         first_us = max(since_us, place.begins_us) // _BLOCK_US * _BLOCK_US
-        end_us = place.newest_us("liquid") // HOUR_US * HOUR_US
+        newest_us = place.newest_us("liquid")
+        end_us = newest_us // HOUR_US * HOUR_US
+        judged_us, before_us = place.kept.watches.get(self.what, (0, 0))
+        place.kept.watches[self.what] = end_us, newest_us
+        if end_us == judged_us and since_us + BESIDE_US > before_us and not _set_right(place):
+            return None
         blocks = range(first_us, end_us, _BLOCK_US)
         told = [self._week(place, block_us, min(block_us + _BLOCK_US, end_us)) for block_us in blocks]
         return Found(first_us, [each for each in told if each is not None])
@@ -150,6 +170,11 @@ class LiquidWatch:
         return sign(place, self.what, datastream, (spans[0][0], spans[-1][1]), evidence)
 
 
+def _set_right(place: Place) -> bool:
+    """Whether readings of other sensors may change levels of before."""
+    return any(place.registry.measures(place.site.id).has(role) for role in BESIDE)
+
+
 # ---- what a stick found
 
 
@@ -162,6 +187,9 @@ class HandWatch:
     def at(self, registry: Registry, site: Site) -> bool:
         measures = registry.measures(site.id)
         return site.kind == "septic" and any(measures.has(role) for role in _ROLE_OF.values())
+
+    def reads(self, role: Role) -> bool:
+        return role in (*_ROLE_OF.values(), *BESIDE)
 
     def found(self, place: Place, since_us: int) -> Found:
         from_us = since_us - septic.BESIDE_US

@@ -21,19 +21,18 @@ from headwall.ledger import cases, schema
 from headwall.ledger.entries import SepticMeasurement, Withdrawal, entry, kind_of
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
+from headwall.registry.measures import Role
 from headwall.registry.model import Site
 from headwall.rules import episode_notices, septic, water_conditions
 from headwall.rules.base import Step
 from headwall.rules.facts import SiteSign
 from headwall.rules.layers import Stretch
 from headwall.rules.tell import tell, to_be_told, withdraw
-from headwall.rules.watch import HOUR_US, Place, Watch
+from headwall.rules.watch import BESIDE_US, Kept, Place, Watch
 
 WATCHES: Final[tuple[Watch, ...]] = (*septic.WATCHES, *water_conditions.WATCHES)
 #: signs that the digest tells; the others are told by the duties that follow of them
 _TOLD: Final = frozenset({septic.LEAK, septic.SURGES, septic.DIFFERS})
-#: readings of a sensor that sets another right count for those so near to them
-_BESIDE_US: Final = HOUR_US
 _LASTED: Final = "it has lasted as long as it must to be present"
 _ENTRIES: Final = "rules.site_signs.entries"
 _BY_HAND: Final = (kind_of(SepticMeasurement), kind_of(Withdrawal))
@@ -57,41 +56,46 @@ class SiteSignRule:
         self._profiles = profiles
         self._historical_after_us = historical_after_us
         self._entries: int | None = None
+        self._kept: dict[str, Kept] = {}
         found = {site.id: [watch for watch in WATCHES if watch.at(registry, site)] for site in registry.sites}
         self._watches = {site: watches for site, watches in found.items() if watches}
-        self._sites_of: dict[str, list[str]] = {}
+        self._read_at: dict[str, set[tuple[str, Role]]] = {}
         for name in self._watches:
-            for datastream in {sensor.datastream for sensor in registry.require_site(name).sensors}:
-                self._sites_of.setdefault(datastream, []).append(name)
+            for sensor in registry.require_site(name).sensors:
+                self._read_at.setdefault(sensor.datastream, set()).add((name, sensor.of))
 
     def next_us(self) -> int | None:
         return None
 
     def forget(self) -> None:
         self._entries = None
+        self._kept = {}
 
     def judge(self, step: Step) -> None:
-        since: dict[str, int] = {}
-        for name, start_us in (*self._spoken(step), *self._measured(step.conn)):
-            since[name] = min(start_us, since.get(name, start_us))
-        for name, start_us in since.items():
+        since: dict[str, dict[Role | None, int]] = {}
+        for name, role, start_us in (*self._spoken(step), *self._measured(step.conn)):
+            of_site = since.setdefault(name, {})
+            of_site[role] = min(start_us, of_site.get(role, start_us))
+        for name, of_site in since.items():
             site = self._registry.require_site(name)
-            stretch = Stretch(site.sensors[0].datastream, start_us, step.now_us)
+            stretch = Stretch(site.sensors[0].datastream, min(of_site.values()), step.now_us)
+            kept = self._kept.pop(name, None) or Kept()
             with step.guarded(f"{name}, what its sensors show", stretch):
-                self._judge_site(step, site, start_us)
+                self._judge_site(step, site, of_site, kept)
+                self._kept[name] = kept  # of what fails nothing is kept
 
-    def _spoken(self, step: Step) -> Iterator[tuple[str, int]]:
-        """Sites whose sensors have said something new, or whose readings count otherwise now, and from when on."""
+    def _spoken(self, step: Step) -> Iterator[tuple[str, Role | None, int]]:
+        """Sites whose sensors have said something new, or whose readings count otherwise now; which, and since when."""
         if step.decided_since is not None:
             for site in self._watches:
                 zone = self._registry.zone(self._registry.require_site(site).municipality)
-                yield site, min(localtime.midnight_us(step.decided_since, zone), step.now_us)
+                yield site, None, min(localtime.midnight_us(step.decided_since, zone), step.now_us)
         changed = [*step.measured.items(), *((each.datastream, each.start_us) for each in step.again)]
         for datastream, start_us in changed:
-            for site in self._sites_of.get(datastream, ()):
-                yield site, start_us - _BESIDE_US
+            for site, role in self._read_at.get(datastream, ()):
+                yield site, role, start_us - BESIDE_US
 
-    def _measured(self, conn: sa.Connection) -> list[tuple[str, int]]:
+    def _measured(self, conn: sa.Connection) -> list[tuple[str, None, int]]:
         """Sites of which something measured by hand is new or stands no more."""
         c = schema.entries.c
         newest = conn.execute(sa.select(sa.func.max(c.id))).scalar() or 0
@@ -104,15 +108,21 @@ class SiteSignRule:
         query = sa.select(c.id, c.replaces).where(c.id > judged, c.kind.in_(_BY_HAND))
         numbers = [number for row in conn.execute(query) for number in row if number is not None]
         found = [each for number in numbers if (each := entry(conn, number)) is not None]
-        return [(each.subject, each.done_us) for each in found if each.subject in self._watches]
+        return [(each.subject, None, each.done_us) for each in found if each.subject in self._watches]
 
-    def _judge_site(self, step: Step, site: Site, since_us: int) -> None:
+    def _judge_site(self, step: Step, site: Site, since: Mapping[Role | None, int], kept: Kept) -> None:
         profile = self._profiles[self._registry.municipality(site.municipality).profile]
-        place = Place(step.conn, self._registry, profile, site, step.now_us)
+        place = Place(step.conn, self._registry, profile, site, step.now_us, kept)
         for watch in self._watches[site.id]:
-            found = watch.found(place, since_us)
-            judged = partial(_judged, watch.what, found.from_us)
-            for change in episode_notices.sync(step.conn, SiteSign, site.id, found.signs, step.now_us, judged):
+            starts = [start_us for role, start_us in since.items() if role is None or watch.reads(role)]
+            found = watch.found(place, min(starts)) if starts else None
+            if found is None:
+                continue
+            judged, known = partial(_judged, watch.what, found.from_us), place.notices()
+            changes = episode_notices.sync(step.conn, SiteSign, site.id, found.signs, step.now_us, judged, known)
+            if changes:
+                kept.notices = None
+            for change in changes:
                 self._follow(step, change.key, change.fact, stands=change.stands)
 
     def _follow(self, step: Step, key: str, fact: SiteSign, *, stands: bool) -> None:

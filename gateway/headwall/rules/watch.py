@@ -6,8 +6,8 @@ would have found in readings that came in order. What a sensor shows is an indic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import date, tzinfo
 from functools import cached_property
 from math import inf, nextafter
@@ -32,23 +32,50 @@ P = TypeVar("P", bound=Provision)
 Known = dict[str, float | int | str]
 MINUTE_US: Final = 60_000_000
 HOUR_US: Final = 60 * MINUTE_US
+#: readings of a sensor that sets another right count for those so near to them
+BESIDE_US: Final = HOUR_US
+#: sensors whose readings set the heights of others right
+BESIDE: Final[tuple[Role, ...]] = ("air_pressure", "air_temperature", "water_temperature")
+
+
+@dataclass
+class Kept:
+    """What the rule keeps of a site between steps: a cache, so that a new reading costs what is new.
+
+    Attributes:
+        notices: the open ones with their keys; None: not read yet.
+        watches: what each watch wants to have back, by `what`.
+    """
+
+    notices: list[tuple[str, SiteSign]] | None = None
+    watches: dict[str, tuple[int, Any]] = field(default_factory=dict)
 
 
 class Place:
-    """A site with what is known of it now."""
+    """A site with what is known of it now, and what is kept of it."""
 
-    def __init__(self, conn: sa.Connection, registry: Registry, profile: Profile, site: Site, now_us: int) -> None:
+    def __init__(
+        self, conn: sa.Connection, registry: Registry, profile: Profile, site: Site, now_us: int, kept: Kept
+    ) -> None:
         self.conn = conn
         self.registry = registry
         self.profile = profile
         self.site = site
         self.now_us = now_us
+        self.kept = kept
+        self._heights: dict[tuple[Role, int, int], list[tuple[int, Derived]]] = {}
         self.where: tzinfo = registry.zone(site.municipality)
 
     @cached_property
     def begins_us(self) -> int:
         """Since when the site has had a sensor."""
         return min((span.start_us for span in self.registry.measures(self.site.id).sensors), default=self.now_us)
+
+    def notices(self) -> list[tuple[str, SiteSign]]:
+        """The open notices of the site with their keys."""
+        if self.kept.notices is None:
+            self.kept.notices = episode_notices.open_notices(self.conn, SiteSign, self.site.id)
+        return self.kept.notices
 
     def day(self, at_us: int) -> date:
         return localtime.day_of(at_us, self.where)
@@ -79,12 +106,13 @@ class Place:
         spans = [off for span in sensors for off in self.registry.off_times(span.entry.datastream)]
         return lambda at_us: any(span.holds(at_us) for span in spans)
 
-    def heights(self, role: Role, start_us: int, end_us: int) -> Iterator[tuple[int, Derived]]:
+    def heights(self, role: Role, start_us: int, end_us: int) -> list[tuple[int, Derived]]:
         """Heights of a role that may be judged, by time: none of a time in which its sensor is off."""
-        off = self.off(role)
-        for each in heights(self.conn, self.registry, self.site.id, role, start_us, end_us):
-            if not off(each.time_us):
-                yield each.time_us, each.derived
+        asked = role, start_us, end_us
+        if asked not in self._heights:
+            off, found = self.off(role), heights(self.conn, self.registry, self.site.id, role, start_us, end_us)
+            self._heights[asked] = [(each.time_us, each.derived) for each in found if not off(each.time_us)]
+        return self._heights[asked]
 
 
 class Found(NamedTuple):
@@ -103,8 +131,11 @@ class Watch(Protocol):
     def at(self, registry: Registry, site: Site) -> bool:
         """Whether a site has what it takes."""
 
-    def found(self, place: Place, since_us: int) -> Found:
-        """Everything from an instant on, or from earlier."""
+    def reads(self, role: Role) -> bool:
+        """Whether readings of a role can change what it finds."""
+
+    def found(self, place: Place, since_us: int) -> Found | None:
+        """Everything from an instant on, or from earlier; None: all as it was."""
 
 
 @dataclass(frozen=True)
@@ -130,19 +161,41 @@ class StretchWatch:
         measures = registry.measures(site.id)
         return site.kind in self.kinds and all(measures.has(role) for role in self.roles)
 
+    def reads(self, role: Role) -> bool:
+        return not self.roles or role in (*self.roles, *BESIDE)
+
     def found(self, place: Place, since_us: int) -> Found:
-        notices = episode_notices.open_notices(place.conn, SiteSign, place.site.id)
-        known = [fact for _, fact in notices if fact.what == self.what]
-        from_us = self._begins(known, since_us)
-        while True:
-            judged = [each for each in self.values(place, from_us, place.now_us + 1) if each.value is not None]
-            if not judged or from_us <= place.begins_us or not self._runs_in(judged[0], from_us):
-                break
-            from_us = self._begins(known, from_us - (place.now_us - from_us))
-        runs = stretches(judged, gap_us=self.gap_us)
+        """From where the last look left off, if all that is new is later; else from far enough back."""
+        until_us, going = place.kept.watches.get(self.what, (inf, None))
+        if since_us > until_us:
+            from_us, judged = int(until_us), self._judged(place, int(until_us))
+        else:
+            going, (from_us, judged) = None, self._from_far_enough(place, since_us)
+            place.kept.watches.pop(self.what, None)
+        runs = stretches(judged, gap_us=self.gap_us, going=going)
         last_us = judged[-1].time_us if judged else 0
         told = [self.tell(place, run, not run.ended and run.end_us == last_us) for run in runs]
+        if judged:
+            self._keep(place, max(from_us, judged[-1].time_us - BESIDE_US), judged, going)
+        from_us = from_us if going is None else min(from_us, going.end_us)
         return Found(from_us, [each for each in told if each is not None])
+
+    def _judged(self, place: Place, from_us: int) -> list[Judged]:
+        return [each for each in self.values(place, from_us, place.now_us + 1) if each.value is not None]
+
+    def _from_far_enough(self, place: Place, since_us: int) -> tuple[int, list[Judged]]:
+        known = [fact for _, fact in place.notices() if fact.what == self.what]
+        from_us = self._begins(known, since_us)
+        while True:
+            judged = self._judged(place, from_us)
+            if not judged or from_us <= place.begins_us or not self._runs_in(judged[0], from_us):
+                return from_us, judged
+            from_us = self._begins(known, from_us - (place.now_us - from_us))
+
+    def _keep(self, place: Place, until_us: int, judged: Sequence[Judged], going: Stretch | None) -> None:
+        """Keep what went on a little before the newest value: that one counts otherwise once another follows."""
+        before = stretches((each for each in judged if each.time_us < until_us), gap_us=self.gap_us, going=going)
+        place.kept.watches[self.what] = until_us, before[-1] if before and not before[-1].ended else None
 
     def _begins(self, known: Sequence[SiteSign], at_us: int) -> int:
         """So far back that the values before count that may belong to the first stretch.
