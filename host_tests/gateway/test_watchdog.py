@@ -16,6 +16,8 @@ from headwall import pulse
 from headwall.clock import SystemClock
 from headwall.errors import HeadwallError
 from headwall.ingest.mqtt import Link
+from headwall.ledger import log_book
+from headwall.ledger.ledger import Ledger
 from headwall.ops.service import Service
 from headwall.pulse import Pulse
 from headwall.settings import load_settings
@@ -134,3 +136,26 @@ def test_run_tells_systemd_ready_then_feeds_through_an_outage_then_stops(config:
             running.kill()
             running.wait()
         assert systemd.recv(100) == b"STOPPING=1"
+
+
+def test_what_a_person_enters_in_another_process_wakes_the_parts_within_a_look(config: Path) -> None:
+    service = Service(load_settings(config), SystemClock())
+    service.ledger.announce_rows()  # nothing is in the log book yet
+    woken = service.ledger.listen()
+    service.ledger.announce_rows()
+    assert not woken.is_set()
+    other = Ledger.open(load_settings(config).ledger.url)  # as a command has it
+    with other.begin() as conn:
+        log_book.append(conn, "maintenance", "Ruth Adler", {}, 1)
+    other.close()
+    stop = threading.Event()
+    watch = threading.Thread(target=service.watch, args=(stop, lambda: None, 0.05))
+    watch.start()
+    try:
+        assert woken.wait(10)
+        woken.clear()
+        assert not woken.wait(0.3)  # and once alone
+    finally:
+        stop.set()
+        watch.join()
+        service.ledger.close()

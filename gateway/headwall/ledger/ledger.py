@@ -41,6 +41,7 @@ class Ledger:
     def __init__(self, engine: sa.Engine) -> None:
         self.engine = engine
         self._listeners: list[threading.Event] = []
+        self._newest_row = 0
         self._one_writer = threading.RLock()
         with self.read() as conn:
             self.id: str = conn.execute(
@@ -113,6 +114,16 @@ class Ledger:
         """Tell the followers in this process that something was committed."""
         for event in self._listeners:
             event.set()
+
+    def announce_rows(self) -> None:
+        """Announce if the log book has grown since the last look: a person may have entered something by a command,
+        which is another process. Every entry, step and decision has a row there.
+        """
+        with self.read() as conn:
+            newest = int(conn.execute(sa.select(sa.func.max(schema.records.c.n))).scalar() or 0)
+        if newest != self._newest_row:
+            self._newest_row = newest
+            self.announce()
 
 
 def why(error: Exception) -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+import sqlalchemy as sa
 import structlog
 
 from headwall.clock import Clock, from_us
@@ -111,6 +113,8 @@ class Service:
     def watch(self, stop: threading.Event, feed: Callable[[], None], every_s: float = 5.0) -> None:
         """Until `stop` is set: look at every part, log each change once, and call `feed` unless one is stuck.
 
+        What a person has entered by a command is announced here, so that it is judged within seconds.
+
         An outage of the broker, of InfluxDB or of the mail server, or a full disk, does not withhold `feed`: the
         parts survive it, and a restart over and over would only add to it.
         """
@@ -119,6 +123,8 @@ class Service:
         while not stop.wait(every_s):
             health = _log_changes("unhealthy", "healthy again", health, self.health())
             stuck = _log_changes("stuck", "gets on again", stuck, self.stuck())
+            with suppress(sa.exc.SQLAlchemyError):  # the parts that follow the ledger say so
+                self.ledger.announce_rows()
             if not stuck:
                 feed()
 
