@@ -45,13 +45,23 @@ def choice(key: str, value: str, since: str = "2026-01-01") -> str:
     return f'[[choice]]\nkey = "{key}"\nvalue = {value}\nfrom = {since}\nby = "Village Attorney"\n'
 
 
-def building_registry(folder: Path, projects: str, *, code: str, choices: str, status: str) -> Registry:
-    """One construction site, `yard`, under a code with the municipality's choices."""
+def building_registry(
+    folder: Path, projects: str, *, code: str, choices: str, status: str, contractor: bool = False
+) -> Registry:
+    """One construction site, `yard`, under a code with the municipality's choices.
+
+    Args:
+        contractor: its developer, `builder`, is its trained contractor too.
+    """
     make_registry(folder, more=projects, status=status)
     path, own = folder / "registry.toml", folder / "code.toml"
     law = files("headwall.law").joinpath("profiles", f"{code}.toml").read_text("utf-8")
     own.write_text(law + "\n" + choices, "utf-8")
-    path.write_text(path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{own}"'), "utf-8")
+    text = path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{own}"')
+    if contractor:
+        part = '{ person = "builder", role = "developer", from = 2020-01-01 }'
+        text = text.replace(part, f"{part}, {part.replace('developer', 'trained_contractor')}")
+    path.write_text(text, "utf-8")
     return load_registry(path)
 
 
@@ -130,8 +140,11 @@ def buildings(folder: Path) -> Iterator[Callable[..., Building]]:
             code: str = "elmsford",
             choices: str = "",
             status: str = ACTIVE,
+            contractor: bool = False,
         ) -> Building:
-            registry = building_registry(folder, projects, code=code, choices=choices, status=status)
+            registry = building_registry(
+                folder, projects, code=code, choices=choices, status=status, contractor=contractor
+            )
             house = Building(registry, local("2026-06-01 09:00"))
             made.callback(house.close)
             return house
