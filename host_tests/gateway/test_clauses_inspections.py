@@ -343,3 +343,25 @@ def test_a_planner_that_fails_stops_no_other_and_is_tried_again(make: Make, monk
 
 def _fails(_look: object, _provision: object) -> list[object]:
     raise LookupError("no such day")
+
+
+def test_a_report_that_was_entered_twice_is_one_report_whose_delivery_waits_until_both_went(make: Make) -> None:
+    house = make(project()).at("2026-06-02 09:00")
+    first = house.report("2026-06-05 15:00", delivered=False)
+    house.report("2026-06-05 15:00")
+    house.at("2026-06-05 16:00")
+    states = {(each.body.occurrence, each.state) for each in house.all(WEEKLY)}
+    assert states == {
+        ("after 2026-06-01T00:00:00-04:00", "received"),
+        ("after 2026-06-05T15:00:00-04:00", "open"),
+        ("delivery of 2026-06-05T15:00:00-04:00", "open"),
+    }
+    house.withdraw(first)
+    house.at("2026-06-05 17:00")
+    assert {each.state for each in house.all(WEEKLY) if each.body.occurrence.startswith("delivery")} == {"gone"}
+
+
+def test_a_report_at_the_very_start_of_work_starts_nothing_anew(make: Make) -> None:
+    house = make(project()).at("2026-06-02 09:00")
+    house.report("2026-06-01 00:00")
+    assert house.at("2026-06-02 10:00").open(WEEKLY) == ["2026-06-08 16:30"]

@@ -77,14 +77,21 @@ class Building(House):
         assert made is not None
         return made.id
 
-    def report(self, when: str, *signed: tuple[str, str], visited: str = "", replaces: int | None = None) -> int:
+    def report(
+        self,
+        when: str,
+        *signed: tuple[str, str],
+        visited: str = "",
+        replaces: int | None = None,
+        delivered: bool = True,
+    ) -> int:
         """A report that was completed at a local time, by default of Tom, delivered at once."""
         people = signed or (TOM,)
         body = SiteReport(
             visited_us=local(visited or when),
             signed=[Signature(name, role) for name, role in people],  # type: ignore[arg-type]
-            delivered_us=local(when),
-            delivered_to=OFFICER,
+            delivered_us=local(when) if delivered else None,
+            delivered_to=OFFICER if delivered else "",
         )
         return self.enter(body, when, people[0][0], replaces)
 

@@ -64,8 +64,9 @@ def contractor_reports(look: Look, provision: Provision) -> Iterator[Expected]:
 
 
 def deliveries(look: Look, provision: Provision, spans: list[Work], found: list[Visit]) -> Iterator[Expected]:
-    """Reports that went to nobody yet. The code gives no time for it."""
-    for visit in found:
+    """Reports that went to nobody yet. The code gives no time for it. Of one instant the one is asked that still waits."""
+    waiting_last = sorted(found, key=lambda each: each.entry.body.delivered_us is None)
+    for visit in {each.entry.done_us: each for each in waiting_last}.values():
         body = visit.entry.body
         if not any(each.start_us <= visit.at_us < each.end_us for each in spans):
             continue
@@ -147,7 +148,10 @@ def chain(
     With `times` 2 in a period the next is due a period after the last but one; at the beginning both start with the
     work. One that a person has closed as not needed lets the next start when it was due.
     """
-    own = [each for each in found if part.start_us <= each.at_us < part.end_us]
+    # two of one instant are one visit; where one starts the next, one at the very start starts what has started
+    first_us = part.start_us + (provision.times == 1)
+    within_part = {each.at_us: each for each in reversed(found) if first_us <= each.at_us < part.end_us}
+    own = sorted(within_part.values(), key=lambda each: each.at_us)
     waived, names_of_start = look.not_needed(provision), _starts(provision)
     points, names = [part.start_us] * provision.times, ["start of work"] * provision.times
     while True:
