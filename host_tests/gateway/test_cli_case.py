@@ -122,3 +122,14 @@ def test_what_cannot_be_is_refused_with_what_to_do(desk: Desk) -> None:
         case(desk, "serve", "1", *BY, "--means", "mail")
     with pytest.raises(UnknownThingError):
         case(desk, "list", "--site", "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("given", "over"),
+    [("2026-11-01", "2026-11-02 00:00"), ("2026-06-30", "2026-07-01 00:00"), ("2026-06-30 12:00", "2026-06-30 12:00")],
+)
+def test_a_day_by_which_a_notice_wants_it_corrected_is_over_with_its_end(desk: Desk, given: str, over: str) -> None:
+    serve(desk)
+    again = ("--at", "2026-06-10 11:00", "--dated", "2026-06-09 15:00", "--means", "posting", "--correct-by", given)
+    told = " ".join(case(desk, "serve", "1", *BY, *again).split())
+    assert f"correct by: {over};" in told

@@ -22,7 +22,9 @@ from headwall.ledger import cases
 Means = Annotated[str, typer.Option("--means", help="how: certified mail, posting, in person")]
 Dated = Annotated[str | None, typer.Option("--dated", help="date of the notice, where the code counts from it")]
 Issued = Annotated[str | None, typer.Option("--issued", help="when it was issued, where the code counts from it")]
-CorrectBy = Annotated[str | None, typer.Option("--correct-by", help="until when the notice wants it corrected")]
+CorrectBy = Annotated[
+    str | None, typer.Option("--correct-by", help="until when the notice wants it corrected; a day: to its end")
+]
 Received = Annotated[
     str | None, typer.Option("--received", help="when it was received, where the code counts from that")
 ]

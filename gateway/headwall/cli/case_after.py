@@ -58,7 +58,9 @@ def settle(
     number: Number,
     by: By,
     reason: Reason,
-    pay_by: Annotated[str | None, typer.Option("--pay-by", help="until when it is to be paid then")] = None,
+    pay_by: Annotated[
+        str | None, typer.Option("--pay-by", help="until when it is to be paid then; a day: to its end")
+    ] = None,
     when: At = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import date, timedelta, tzinfo
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,6 +16,7 @@ from headwall.cases.states import MOVES
 from headwall.cli import case_text
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, wrapped
 from headwall.cli.opened import Opened, named, opened, parse_time
+from headwall.law import localtime
 from headwall.ledger import cases
 from headwall.ledger.cases import Case
 
@@ -23,6 +25,8 @@ By = Annotated[str, typer.Option("--by", help="name of who decides or did it")]
 At = Annotated[str | None, typer.Option("--at", help="when it was done; default: now")]
 #: steps after which it is said what is to be known before the next
 _ADVISED: Final = frozenset({"request", "answer", "warrant", "enter", "lien"})
+#: a day without a time is over with its end
+_LAST_DAYS: Final = frozenset({"correct_by", "pay_by"})
 
 
 def plain(group: typer.Typer, action: str, about: str) -> None:
@@ -76,13 +80,25 @@ def take(
             zone = case_text.zone_of(at, cases.case(conn, number))
         done_us = now_us if when is None else parse_time(when, zone, "--at")
         given = {
-            name: parse_time(text, zone, option) for name, (text, option) in (times or {}).items() if text is not None
+            name: (last_instant if name in _LAST_DAYS else parse_time)(text, zone, option)
+            for name, (text, option) in (times or {}).items()
+            if text is not None
         }
         said = {name: text.strip() for name, text in (details or {}).items() if text is not None and text.strip()}
         what = steps.Told(who, done_us, note.strip(), means.strip(), outcome, said, given)
         with at.ledger.begin() as conn:
             case = steps.take(conn, at.registry, number, action, what, now_us=now_us)
         told(at, case, as_json)
+
+
+def last_instant(text: str, where: tzinfo, option: str) -> int:
+    """The instant by which something is to be done: of a day that is given without a time, its end."""
+    instant_us = parse_time(text, where, option)
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return instant_us
+    return localtime.midnight_us(day + timedelta(days=1), where)
 
 
 def told(at: Opened, case: Case, as_json: bool) -> None:

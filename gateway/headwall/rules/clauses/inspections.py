@@ -64,7 +64,7 @@ def contractor_reports(look: Look, provision: Provision) -> Iterator[Expected]:
 
 
 def deliveries(look: Look, provision: Provision, spans: list[Work], found: list[Visit]) -> Iterator[Expected]:
-    """Reports that went to nobody yet. The code gives no time for it. Of one instant the one is asked that still waits."""
+    """Reports that went to nobody yet. The code gives no time for it; two of one instant are one, which waits."""
     waiting_last = sorted(found, key=lambda each: each.entry.body.delivered_us is None)
     for visit in {each.entry.done_us: each for each in waiting_last}.values():
         body = visit.entry.body
