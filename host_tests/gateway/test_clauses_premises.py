@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -142,6 +143,18 @@ def test_the_municipalitys_own_interval_makes_calibrations_due(make: Make, code:
         f"Calibrate {FLOW}: 180 days have passed since the last time"
     ]
     assert open_([each for each in town.asked("device_care", "07-09 08:00") if FLOW in each.asks]) == []
+
+
+def test_an_interval_chosen_later_leaves_what_was_counted_before_it(make: Make) -> None:
+    town = make("hillburn")
+    town.choose("calibration.interval_d", 180)
+    town.calibrated("01-10 09:00")
+    town.calibrated("08-20 09:00")
+    before = [each.occurrence for each in town.asked("device_care", "08-30 09:00") if FLOW in each.asks]
+    town.choose("calibration.interval_d", 365, date(2026, 9, 1))
+    after = [each.occurrence for each in town.asked("device_care", "09-30 09:00") if FLOW in each.asks]
+    assert before == after
+    assert before
 
 
 def test_an_obstruction_is_removed_on_request_where_the_code_has_it(make: Make) -> None:

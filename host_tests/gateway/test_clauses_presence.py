@@ -57,6 +57,14 @@ def test_work_without_a_trained_contractor_is_put_before_the_officer(make: Make)
     assert day.state == "gone"
 
 
+def test_of_two_entries_about_a_day_the_one_that_names_a_contractor_counts_in_any_order(make: Make) -> None:
+    for said in ((), ("Tom",)), (("Tom",), ()):
+        house = make(project())
+        for contractors in said:
+            house.was_there("2026-06-02", *contractors)
+        assert house.at("2026-06-02 18:00").all(PRESENCE) == []
+
+
 def test_an_inspectors_visit_is_no_trained_contractor(make: Make) -> None:
     house = make(project())
     house.was_there("2026-06-02")

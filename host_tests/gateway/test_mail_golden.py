@@ -351,7 +351,13 @@ CASES: dict[str, tuple[int, str, bool, list[Fact]]] = {
         [
             msgspec.structs.replace(REMINDER, stage="overdue"),
             msgspec.structs.replace(REMINDER, stage="overdue", duty=2, site="site-3", due_us=at("06-11 15:40")),
-            msgspec.structs.replace(REMINDER, duty=4, site="site-4", due_us=at("06-11 19:00")),
+            msgspec.structs.replace(
+                REMINDER,
+                duty=4,
+                site="site-4",
+                due_us=at("06-11 19:00"),
+                answer="headwall record report site-4 --by NAME",
+            ),
         ],
     ),
     "escalated": (

@@ -187,6 +187,20 @@ def test_acknowledging_ends_that_others_are_told_and_nothing_else() -> None:
             assert duties.get(conn, number).state == "open"
 
 
+def test_a_reminder_says_the_command_that_enters_what_answers_the_duty() -> None:
+    command = "headwall record report site-1 --by NAME"
+    with town() as t:
+        number = t.open(BEGIN_US + HOUR_US, BEGIN_US, answer=command)
+        t.run(BEGIN_US, BEGIN_US + HOUR_US)
+        with t.ledger.begin() as conn:
+            (body,) = conn.execute(
+                sa.select(schema.outbox.c.body).where(schema.outbox.c.fact.like("reminder/%"))
+            ).scalars()
+            with pytest.raises(duties.DutyClosedError, match="answered by a record"):
+                duties.close_duty(conn, number, "received", by="Ruth Adler", at_us=BEGIN_US, now_us=BEGIN_US)
+        assert from_body(body).answer == command
+
+
 @pytest.mark.parametrize("said", [{"advice": True}, {"trigger_gone": "not asked"}, {"due_us": None}])
 def test_advice_and_what_is_asked_no_longer_is_never_overdue(said: dict[str, Any]) -> None:
     with town() as t:

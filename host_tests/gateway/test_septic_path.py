@@ -281,6 +281,30 @@ def test_a_withdrawn_inspection_opens_the_year_again(tanks: Callable[..., TankHo
     assert (duty.state, duty.body.due_us) == ("open", at("2027-06-01 20:30"))
 
 
+def test_declarations_that_overlap_are_one(tanks: Callable[..., TankHouse]) -> None:
+    house = tanks()
+    house.declare(START, START + 90 * DAY)
+    house.enter(_looked(), START + 9 * DAY)
+    house.declare(START + 30 * DAY)
+    _, duty = [each for each in house.asked("inspection") if not each.body.advice]
+    assert (duty.state, duty.body.due_us) == ("open", at("2027-06-10 20:30"))
+    house.judge(START + 100 * DAY)
+    assert [each.state for each in house.asked("inspection") if not each.body.advice] == ["received", "open"]
+
+
+def test_after_a_pause_of_the_declaration_the_year_goes_on_from_the_last_inspection(
+    tanks: Callable[..., TankHouse],
+) -> None:
+    house = tanks()
+    house.declare(START, START + 30 * DAY)
+    house.enter(_looked(), START + 9 * DAY)
+    house.judge(START + 40 * DAY)
+    assert [each.state for each in house.asked("inspection") if not each.body.advice] == ["received", "gone"]
+    house.declare(START + 60 * DAY)
+    _, duty = [each for each in house.asked("inspection") if not each.body.advice]
+    assert (duty.state, duty.body.due_us) == ("open", at("2027-06-10 20:30"))
+
+
 # ---- pump-outs
 
 

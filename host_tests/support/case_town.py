@@ -45,11 +45,11 @@ class CaseTown:
         self.ledger = Ledger.open("sqlite://")
         self.now = local("12-30 09:00")
 
-    def choose(self, key: str, value: Any) -> None:
-        """The municipality reads a question so, always."""
+    def choose(self, key: str, value: Any, since: date = date(2020, 1, 1)) -> None:
+        """The municipality reads a question so, from a day on."""
         with self.ledger.begin() as conn:
             profile = self.profile(conn)
-            choice = Choice(key=key, value=value, valid_from=date(2020, 1, 1), by="Ann", reason="a test")
+            choice = Choice(key=key, value=value, valid_from=since, by="Ann", reason="a test")
             codes.choose(conn, profile, choice, self.now)
 
     def profile(self, conn: sa.Connection) -> Profile:

@@ -132,7 +132,7 @@ def _entering(look: Lookup, fact: Reminder, reader: Person) -> list[Row]:
         rows.append(row("Now", f"closed as {state.replace('_', ' ')} by {name} on {told}"))
     return [
         *rows,
-        row("It has come in", f"headwall duty received {fact.duty} --by {by}"),
+        row("It has come in", fact.answer or f"headwall duty received {fact.duty} --by {by}"),
         row("You decide otherwise", f"headwall duty not-needed {fact.duty} --by {by} --reason TEXT"),
         row("Reference", f"{_name(fact)}, ledger {look.ledger.id}"),
     ]

@@ -460,6 +460,7 @@ class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
         duty, case: which of the two it is about; the other is None.
         asks: one line: what is to be done.
         told: names of those who were told before, where it goes to the next person.
+        answer: the command that enters what answers a duty; "" for `headwall duty received`.
     """
 
     stage: str
@@ -473,6 +474,7 @@ class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
     case: int | None = None
     case_kind: str = ""
     told: list[str] = []
+    answer: str = ""
 
 
 class OpenDuty(msgspec.Struct, frozen=True):

@@ -148,6 +148,7 @@ class ReminderRule:
             asks=asked(fact, self._registry.zone(fact.municipality)),
             owed_by="" if isinstance(fact, StormDuty) else fact.owed_by,
             due_us=fact.due_us,
+            answer="" if isinstance(fact, StormDuty) else fact.answer,
         )
         gauge = fact.datastream if isinstance(fact, StormDuty) else ""
         yield _Matter(acknowledgements.matter("duty", number), reminder, _told_us(conn, duty), gauge)

@@ -33,9 +33,6 @@ def device_care(look: Look, clause: Provision) -> Iterator[Expected]:
 
 def _calibrations(look: Look, clause: Provision, datastream: str, span: Span[Datastream]) -> Iterator[Expected]:
     """Once for each time that a calibration was not on record when it came due."""
-    every = span.entry.calibrate_every_days or look.choice("calibration.interval_d")
-    if not every:
-        return
     node = look.registry.require_node(datastream.partition("/")[0])
     basis = span.entry.legal_basis or node.legal_basis
     ends_us = look.now_us if span.end_us is None else min(span.end_us, look.now_us)
@@ -43,6 +40,9 @@ def _calibrations(look: Look, clause: Provision, datastream: str, span: Span[Dat
     before = [each for each in _done(look, datastream) if each.at_us < span.start_us]
     first_us = before[-1].at_us if before else span.start_us
     for last_us, after in zip([first_us, *(each.at_us for each in done)], [*done, None], strict=True):
+        every = span.entry.calibrate_every_days or look.choice("calibration.interval_d", last_us)
+        if not every:
+            continue
         due_us = last_us + every * _DAY_US
         look.wake(due_us)
         if due_us > ends_us or (after is not None and after.at_us <= due_us):

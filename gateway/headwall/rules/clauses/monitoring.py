@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headwall.law.deadlines import Deadline
+from headwall.law.deadlines import Deadline, Start
 from headwall.law.provision import Provision
 from headwall.ledger.entries import Entry, MonitoringOrder, MonitoringReport
 from headwall.rules.clauses.construction import who
@@ -37,12 +37,15 @@ def _report(
     report: Entry[MonitoringReport] | None,
     until_us: int,
 ) -> Expected:
-    over = until_us <= look.now_us and report is None
+    starts: dict[Start, int] = {"last_report": since_us}
+    over = False  # one that was due while the order stood is still owed
+    if report is None and until_us <= look.now_us:
+        over = (look.due(ordered, "report", starts).taken_us or FOREVER_US) > until_us
     return Expected(
         ordered,
         name="report",
         occurrence=f"after {look.iso(since_us)}, {order.body.order}",
-        starts={"last_report": since_us},
+        starts=starts,
         asks=f"Report of {order.body.what}, every {order.body.every_days} days by {order.body.order}",
         owed_by=who(look, since_us, "owner", "applicant", "developer"),
         evidence={"ordered": f"{look.day(order.done_us)} by {order.by}, entry {order.id}"},

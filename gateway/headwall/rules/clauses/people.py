@@ -99,7 +99,7 @@ def _again(
             evidence={"last training": f"{last.body.reference}, entry {last.id}"},
             answer=answer,
             done=None if following is None else _done(following),
-            gone="" if following is not None else needed.over(look),
+            gone="" if following is not None or due.taken_us <= needed.end_us else needed.over(look),
         )
 
 

@@ -22,13 +22,18 @@ _WEEK = timedelta(days=7)
 
 def contractor_presence(look: Look, provision: Provision) -> Iterator[Expected]:
     """Days of work on which no trained contractor was there, and weeks of which the record has holes."""
-    told = {each.body.day: each for each in sorted(look.entries(Presence), key=lambda each: (each.at_us, each.id))}
+    told = {each.body.day: each for each in sorted(look.entries(Presence), key=_says_most)}
     there = _seen_by_report(look)
     parts = work(look, provision)
     for each in parts:
         yield from _days_without(look, provision, each, told, there)
     if parts:
         yield from _weeks(look, provision, parts, {**there, **told})
+
+
+def _says_most(entry: Entry[Presence]) -> tuple[bool, bool, str]:
+    """Of several entries about a day the last by this counts, in whatever order they came: who was there, then work."""
+    return bool(entry.body.contractors), entry.body.work, entry.digest
 
 
 def _seen_by_report(look: Look) -> dict[str, Entry[SiteReport]]:

@@ -59,9 +59,25 @@ def inspection(look: Look, clause: Provision) -> Iterator[Expected]:
         return
     done = [each for each in look.entries(SepticMeasurement) if _is_inspection(each.body)]
     spans = declared(look)
-    for start_us, end_us, document in spans:
-        yield from _yearly(look, clause, done, (start_us, end_us), document)
+    years: dict[str, Expected] = {}
+    for start_us, end_us, document in _joined(spans):
+        # an inspection before a pause starts the year after it too: what is asked after it counts
+        years |= {each.occurrence: each for each in _yearly(look, clause, done, (start_us, end_us), document)}
+    yield from years.values()
     yield from _advised(look, clause, done, spans)
+
+
+def _joined(spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Declarations that overlap or follow at once are one, under all their documents."""
+    found: list[tuple[int, int, str]] = []
+    for start_us, end_us, document in spans:
+        if found and start_us <= found[-1][1]:
+            before_us, until_us, documents = found[-1]
+            both = dict.fromkeys([*documents.split("; "), document])
+            found[-1] = before_us, max(until_us, end_us), "; ".join(both)
+        else:
+            found.append((start_us, end_us, document))
+    return found
 
 
 def _is_inspection(body: SepticMeasurement) -> bool:

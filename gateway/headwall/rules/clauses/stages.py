@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headwall.law import localtime
+from headwall.law.deadlines import Start
 from headwall.law.provision import Provision
 from headwall.law.provisions import StageNotice
 from headwall.ledger.entries import StageTold
@@ -36,12 +37,15 @@ def _stage(look: Look, provision: StageNotice, project: SiteProject, stage: Stag
         ),
         None,
     )
-    over = until_us <= look.now_us and told is None
+    starts: dict[Start, int] = {"stage": localtime.midnight_us(stage.planned, look.where)}
+    over = False  # a notice that was due while the project stood is still owed
+    if told is None and until_us <= look.now_us:
+        over = (look.due(provision, "notice", starts).taken_us or FOREVER_US) > until_us
     return Expected(
         provision,
         name="notice",
         occurrence=f"{stage.stage}, project of {look.day(since_us)}",
-        starts={"stage": localtime.midnight_us(stage.planned, look.where)},
+        starts=starts,
         asks=f"Notice of {stage.stage}, planned for {stage.planned}, to {provision.owed_to}",
         owed_by=who(look, look.now_us, "applicant", "developer"),
         answer=f"headwall record stage {look.site.id} --stage '{stage.stage}' --told-to NAME --by NAME",
