@@ -302,6 +302,9 @@ def test_the_longest_of_the_codes_period_and_the_records_officers_own_counts(des
         desk.run("logbook", "dispose", "1", "--reason", "old", *BY)
     desk.run(*keep, "1", "--under", SPILL)
     assert due(desk) == [("2023-02-28", "may go")]
+    desk.run(*keep, "90", "--under", SPILL, "--permit")
+    desk.run(*keep, "2", "--under", SPILL)
+    assert due(desk) == [("2110-02-28", "keep")]
 
 
 def test_a_code_that_counts_from_the_closing_is_asked_for_it(desk: Desk) -> None:
