@@ -31,6 +31,7 @@ from headwall.rules.layers import gauge_layers
 from headwall.rules.rain import EVERYTHING, neighbour_us, valid_between
 from headwall.rules.rain_doubts import cold, of_storm
 from headwall.units import parse_depth, quanta_to_reach
+from headwall.web.case_lines import CaseLine, call_first, case_lines
 
 Health = Callable[[], dict[str, str]]
 BoardState = Literal["reporting", "silent", "never heard"]
@@ -173,6 +174,8 @@ class Status(msgspec.Struct, frozen=True):
     unclaimed: list[Unclaimed]
     gauges: list[Gauge]
     duties: list[DutyLine]
+    call_first: list[str]  # while a spill is open
+    cases: list[CaseLine]
     notices: list[Notice]
     mails: list[MailLine]
     counts: Counts
@@ -184,6 +187,7 @@ def build_status(
     """The status as one committed state of the ledger shows it."""
     with ledger.read() as conn:
         gauges = gauges_at(conn, registry, profiles, now_us)
+        waiting = case_lines(conn, registry, now_us)
         return Status(
             now_us=now_us,
             time_zone=registry.municipalities[0].time_zone,
@@ -193,6 +197,8 @@ def build_status(
             unclaimed=unclaimed(conn),
             gauges=gauges,
             duties=duty_lines(conn, registry, now_us),
+            call_first=call_first(waiting),
+            cases=waiting,
             notices=_notices(conn),
             mails=_mails(conn),
             counts=_counts(conn),
