@@ -155,7 +155,7 @@ def test_typed_name_is_taken_and_twice_is_once(house: House, page: Page) -> None
     ("do", "said"),
     [
         (lambda page: page.check("input[value='duty/1']"), "Choose your name, or type it"),
-        (lambda page: page.fill("input[name=name]", "headwall"), "needs the name of the person"),
+        (lambda page: page.fill("input[name=name]", "headwall"), "name of the person"),
         (lambda page: page.uncheck("input[value='duty/1']"), "Choose your name"),
     ],
 )

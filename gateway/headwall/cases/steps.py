@@ -53,7 +53,6 @@ _CLAUSES: Final = {
 _UNDER_BROKEN: Final = frozenset({"review", "confirm", "dismiss"})
 #: what has nothing left to correct
 _NOT_AFTER_SET_ASIDE: Final = frozenset({"correct", "abate"})
-_NO_PERSON: Final = frozenset({"", log_book.HEADWALL})
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,7 @@ def open_by_person(
         seen_us: when it was first seen or known.
         details: what the kind tells when it is opened, see `opening.TELLS`.
     """
-    if by.strip().lower() in _NO_PERSON:
-        raise InputError("a case needs the name of the person who opens it; write --by")
+    log_book.person(by)
     kind_of(kind)
     if seen_us > now_us:
         raise InputError("open: the time is in the future; enter it once it was seen")
@@ -178,8 +176,7 @@ def take(conn: sa.Connection, registry: Registry, number: int, action: str, told
     if not move.by_person:
         raise InputError(f"{action} is no step of a person")
     case = cases.case(conn, number, lock=True)
-    if told.by.strip().lower() in _NO_PERSON:
-        raise InputError(f"{action} of case {number} needs the name of the person who does it; write --by")
+    log_book.person(told.by)
     _check_state(case, action, move)
     times = dict(told.times)
     if move.sets:

@@ -15,6 +15,7 @@ from headwall.codes import at_gateway
 from headwall.errors import HeadwallError, InputError, UnknownThingError
 from headwall.law import localtime
 from headwall.law.profile import Profile
+from headwall.ledger import log_book
 from headwall.ledger.ledger import Ledger, why
 from headwall.ops.sources import open_clock
 from headwall.registry import Registry, load_registry
@@ -80,10 +81,12 @@ def minute(instant_us: int, where: tzinfo) -> str:
 
 
 def named(by: str, option: str = "--by") -> str:
-    """The name of who decides; InputError for an empty one, or one that no list could show."""
+    """The name of who decides; InputError for an empty one, or one that no list could show or no person has."""
     name = by.strip()
     if not name:
         raise InputError(f"{option} needs the name of the person who decides")
+    if option.endswith("-by"):
+        return log_book.person(name)
     if len(name) > _NAME_CHARS or not name.isprintable():
         raise InputError(f"{option} needs a name of at most {_NAME_CHARS} characters, all printable, in one line")
     return name

@@ -40,15 +40,11 @@ def add(conn: sa.Connection, text: str, *, by: str, now_us: int) -> bool:
     """Note that a person has seen a duty or a case, in the log book too; False if that person had said so before.
 
     Raises:
-        InputError: nobody is named, or the text names neither a duty nor a case.
+        InputError: no person is named, or the text names neither a duty nor a case.
         UnknownThingError: there is no such duty or case.
     """
     kind, number = parse(text)
-    by = " ".join(by.split())
-    if by.lower() in ("", log_book.HEADWALL):
-        raise InputError("acknowledging needs the name of the person who does it")
-    if len(by) > 128:
-        raise InputError("the name is longer than 128 characters")
+    by = log_book.person(by)
     table = _TABLES[kind]
     if conn.execute(sa.select(table.c.id).where(table.c.id == number).with_for_update()).first() is None:
         raise UnknownThingError(f"there is no {kind} {number}; `headwall {kind} list` shows them")

@@ -15,7 +15,7 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -26,6 +26,7 @@ _HEAD = "log_book_head"
 _START = "0" * 64
 #: the writer of rows that no person decided
 HEADWALL = "headwall"
+_NAME_CHARS: Final = 100
 #: what stands for the name of a redacted row
 REDACTED = "(redacted)"
 REDACTION = "redaction"
@@ -73,6 +74,23 @@ class Row:
     personal: dict[str, Any] | None
     at_us: int
     hash: str
+
+
+def person(by: str) -> str:
+    """The name of who decides, in one line with single spaces.
+
+    Raises:
+        InputError: it is none that a person could be found by: empty, of marks alone, not to be seen, too long, or the
+            program's own.
+    """
+    name = by.strip()
+    if not any(each.isalpha() for each in name) or name.casefold() == HEADWALL:
+        raise InputError(
+            f"{by!r} is not the name of a person; what is decided needs the name of the person who does it"
+        )
+    if len(name) > _NAME_CHARS or not name.isprintable():
+        raise InputError(f"the name of a person has at most {_NAME_CHARS} characters, all printable, in one line")
+    return " ".join(name.split())
 
 
 def append(

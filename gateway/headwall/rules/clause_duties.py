@@ -82,7 +82,9 @@ class ClauseDutyRule:
         if self._seen is None:
             for site in sorted(self._fresh):
                 self._rest(site, step.now_us)
-        whole = self._entered(step.conn) | self._woken(step.now_us)
+        for site in sorted(self._entered(step.conn)):
+            self._rest(site, step.now_us)
+        whole = self._woken(step.now_us)
         spoken = {site for datastream in step.measured for site in self._by_stream.get(datastream, ())}
         for site in sorted(whole):
             self._guarded(step, self._registry.require_site(site), None)
@@ -154,10 +156,12 @@ class ClauseDutyRule:
                 continue
             for key, expected in planned.items():
                 held = known.pop(key, None)
+                if held is not None and _clock_is_behind(look, held, expected):
+                    continue
                 if whole or held is None or not _as_before(held, expected):
                     self._keep(step, held, self._fact(look, expected))
         for held in known.values():
-            if held.state != "gone" and held.provision not in unjudged:
+            if held.state != "gone" and held.provision not in unjudged and not _clock_is_behind(look, held, None):
                 self._keep(step, held, None)
         if kinds is None:
             self._fresh.discard(site.id)
@@ -296,6 +300,18 @@ _FOLLOWED: Final = (
     # what a person has decided and has no table of its own
     _Followed(_R.n, sa.select(_R.body).where(_R.kind == "duty_not_needed")),
 )
+
+
+def _clock_is_behind(look: Look, held: duties.Held, expected: Expected | None) -> bool:
+    """Whether a duty would be taken back or opened again while the clock stands before what is known of it.
+
+    A gateway may start with a clock that was not set yet: what it knows by then has not happened, and stays as it is.
+    """
+    answered = expected is not None and not expected.gone and (expected.done is not None or held.state == "open")
+    if held.known_us <= look.now_us or answered:
+        return False
+    look.wake(held.known_us)
+    return True
 
 
 def _as_before(held: duties.Held, expected: Expected) -> bool:

@@ -81,7 +81,10 @@ def of_clauses(conn: sa.Connection, site: str, provision: str | None = None) -> 
 
 
 class Held(NamedTuple):
-    """A duty of a clause without what is known of it: enough to see that nothing has changed."""
+    """A duty of a clause without what is known of it: enough to see that nothing has changed.
+
+    `known_us` is when the newest of what is known of it was stored.
+    """
 
     id: int
     provision: str
@@ -92,14 +95,20 @@ class Held(NamedTuple):
     closed_us: int | None
     closed_by: str | None
     closed_reason: str | None
+    known_us: int
 
 
-_HELD = sa.select(*(_D[name] for name in Held._fields)).where(_D.kind == _KINDS[ClauseDuty]).order_by(_D.id)
+_HELD = (
+    sa.select(*(_D[name] for name in Held._fields[:-1]), _V.at_us)
+    .join_from(schema.duties, schema.duty_versions, (_V.duty == _D.id) & (_V.version == _D.version))
+    .where(_D.kind == _KINDS[ClauseDuty])
+    .order_by(_D.id)
+)
 
 
 def held(conn: sa.Connection, site: str) -> list[Held]:
     """The same as `of_clauses`, in short."""
-    return [Held(*row) for row in conn.execute(_HELD.where(_D.site == site))]
+    return [Held._make(row) for row in conn.execute(_HELD.where(_D.site == site))]
 
 
 def clause_duty(conn: sa.Connection, duty: int) -> Duty[ClauseDuty]:
@@ -195,6 +204,7 @@ def close_duty(
     conn: sa.Connection, duty: int, state: str, *, by: str, at_us: int, now_us: int, reason: str | None = None
 ) -> AnyDuty:
     """A named person closes a duty: "received" (the report came, at `at_us`) or "not_needed" (with a reason)."""
+    by = log_book.person(by)
     found = get(conn, duty)
     if found.state == "merged":
         raise DutyClosedError(f"duty {duty} was merged into duty {found.merged_into}: close that one")
