@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import tzinfo
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +12,7 @@ from rich.table import Table
 
 from headwall.cli import law_choices
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
+from headwall.cli.law_choices import gateway_if_any
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import localtime
@@ -72,7 +70,7 @@ def list_provisions(
 
 def show(provision: Known, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """All that is known of one provision, with who confirmed its section number."""
-    with _gateway(config) as at:
+    with gateway_if_any(config) as at:
         profile, found = _found(provision, at)
         if at is not None:
             with at.ledger.read() as conn:
@@ -104,7 +102,7 @@ def due(
     as_json: AsJson = False,
 ) -> None:
     """When the clocks of a provision fall, under the strict and the lenient reading."""
-    with _gateway(config) as at:
+    with gateway_if_any(config) as at:
         profile, found = _found(provision, at)
         where = _zone(profile, at)
     if not found.deadlines:
@@ -167,16 +165,6 @@ def page(
         print(coverage_page(map(load_profile, profile_names()), JUDGED), end="")
     else:
         print(code_page(code, load_profile(code)), end="")
-
-
-@contextmanager
-def _gateway(config: Path) -> Iterator[Opened | None]:
-    """The gateway where there is one: the codes can be read without."""
-    if config.exists():
-        with opened(config) as at:
-            yield at
-    else:
-        yield None
 
 
 def _found(provision_id: str, at: Opened | None) -> tuple[Profile, Provision]:

@@ -35,7 +35,7 @@ def register(law: typer.Typer) -> None:
 
 def list_choices(code: Code, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """What the code leaves open and a municipality may read in its own way: the default, and what is in force."""
-    with _gateway(config) as at:
+    with gateway_if_any(config) as at:
         profile, today = _read(code, at)
     rows = [_row(profile, setting, today) for setting in settings().values()]
     if as_json:
@@ -109,7 +109,7 @@ def enter_permit(
 
 def show_permits(code: Code, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """The permits of the State that persons have entered beside a code."""
-    with _gateway(config) as at:
+    with gateway_if_any(config) as at:
         profile, today = _read(code, at)
     rows = [_permit_row(each) for each in profile.permits]
     if as_json:
@@ -166,8 +166,8 @@ def _permit_row(permit: StatePermit) -> dict[str, Any]:
 
 
 @contextmanager
-def _gateway(config: Path) -> Iterator[Opened | None]:
-    """The gateway where there is one: defaults and a profile's own choices can be read without."""
+def gateway_if_any(config: Path) -> Iterator[Opened | None]:
+    """The gateway where there is one: codes and their defaults can be read without."""
     if config.exists():
         with opened(config) as at:
             yield at

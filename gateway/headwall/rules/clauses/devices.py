@@ -14,7 +14,7 @@ from headwall.ledger.calibrations import listed_calibrations
 from headwall.ledger.entries import Obstruction
 from headwall.registry.model import Datastream
 from headwall.registry.spans import Span, instant_us
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Done, Expected, recorded
 from headwall.rules.clauses.look import Look
 
 _DAY_US = 24 * localtime.HOUR_US
@@ -102,5 +102,5 @@ def _obstructions(look: Look, clause: Provision) -> Iterator[Expected]:
             f"Have {asked.body.what} removed, as was asked",
             evidence={"asked by": asked.by, "means": asked.body.means or "not told"},
             answer=f"headwall record obstruction {look.site.id} removed --what TEXT --by NAME",
-            done=None if removed is None else Done(removed.done_us, removed.by, f"entry {removed.id}"),
+            done=recorded(removed),
         )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from headwall.law.deadlines import Start
 from headwall.law.provision import Provision
+from headwall.ledger.entries import Entry
 from headwall.rules.clauses.look import Look
 
 
@@ -51,6 +53,11 @@ class Expected:
     advice: bool = False
     done: Done | None = None
     gone: str = ""
+
+
+def recorded(entry: Entry[Any] | None) -> Done | None:
+    """An entry as what answers a duty; None for none."""
+    return None if entry is None else Done(entry.done_us, entry.by, f"entry {entry.id}")
 
 
 Planner = Callable[[Look, Provision], Iterable[Expected]]

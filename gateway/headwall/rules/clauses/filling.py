@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from headwall.ledger.entries import Entry
 from headwall.rules import notices
-from headwall.rules.clauses.expected import Done
+from headwall.rules.clauses.expected import Done, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.rules.facts import SiteSign, from_body
 
@@ -83,7 +83,7 @@ def fillings(emptied: Sequence[Entry]) -> Iterator[Filling]:  # type: ignore[typ
         yield Filling(
             None if before is None else before.done_us,
             FOREVER_US if after is None else after.done_us,
-            None if after is None else Done(after.done_us, after.by, f"entry {after.id}"),
+            recorded(after),
         )
 
 

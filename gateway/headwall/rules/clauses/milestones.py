@@ -15,7 +15,7 @@ from headwall.law.provision import Provision
 from headwall.law.provisions import AsBuilt
 from headwall.ledger.entries import Entry, Milestone
 from headwall.rules.clauses.construction import who
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Done, Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 
 #: kind of provision → steps that it looks for, with what they say
@@ -137,8 +137,8 @@ def _answer(look: Look, pair: _Pair, asked: Entry[Milestone]) -> Done | None:
     found = steps(look, *pair.answers)
     before = [each for each in found if each.done_us <= asked.done_us]
     if pair.gate and before:
-        return _done(before[-1])
-    return next((_done(each) for each in found if each.done_us >= asked.done_us), None)
+        return recorded(before[-1])
+    return next((recorded(each) for each in found if each.done_us >= asked.done_us), None)
 
 
 def guarantee(look: Look, provision: Provision) -> Iterator[Expected]:
@@ -158,7 +158,7 @@ def guarantee(look: Look, provision: Provision) -> Iterator[Expected]:
             owed_by=look.profile.officer,
             evidence={"inspection then": "none on record" if good is None else f"acceptable, entry {good.id}"},
             answer=command(look, "found_acceptable" if good is None else "guarantee_released"),
-            done=None if good is None or released is None or released.done_us < good.done_us else _done(released),
+            done=None if good is None or released is None or released.done_us < good.done_us else recorded(released),
         )
         early = released is not None and (released.done_us < due_us or good is None or released.done_us < good.done_us)
         yield from _ends_early(look, provision, accepted.done_us, due_us)
@@ -212,7 +212,7 @@ def project_lapse(look: Look, provision: Provision) -> Iterator[Expected]:
             owed_by=who(look, look.now_us, "owner", "developer"),
             evidence={"resumed": str(look.day(following.done_us))} if following and resumed is not following else {},
             answer=command(look, "activity" if look.now_us < due_us else "conforms"),
-            done=None if resumed is None else _done(resumed),
+            done=recorded(resumed),
         )
 
 
@@ -229,7 +229,3 @@ def command(look: Look, step: str) -> str:
 def _once(look: Look, name: str) -> list[Entry[Milestone]]:
     """Those of a step, one for each instant."""
     return list({each.done_us: each for each in reversed(steps(look, name))}.values())[::-1]
-
-
-def _done(entry: Entry[Milestone]) -> Done:
-    return Done(entry.done_us, entry.by, f"entry {entry.id}")

@@ -13,7 +13,7 @@ from headwall.law.provisions import Escrow as EscrowClause
 from headwall.ledger.entries import CostPayment, CostStatement, Entry, Escrow
 from headwall.registry.project import SiteProject
 from headwall.rules.clauses.construction import who
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.rules.clauses.milestones import command, steps
 from headwall.units import share_of
@@ -77,7 +77,7 @@ def _restore(
             if told
             else command(look, "escrow_told")
         ),
-        done=None if last is None else Done(last.done_us, last.by, f"entry {last.id}"),
+        done=recorded(last),
     )
 
 
@@ -114,7 +114,7 @@ def _share(
     for each in sorted(paid, key=lambda entry: (entry.done_us, entry.digest)):
         sums += Decimal(each.body.amount)
         if done is None and sums >= share:
-            done = Done(each.done_us, each.by, f"entry {each.id}")
+            done = recorded(each)
     body = statement.body
     return Expected(
         provision,

@@ -8,7 +8,7 @@ from headwall.law.deadlines import Deadline, Start
 from headwall.law.provision import Provision
 from headwall.ledger.entries import Entry, MonitoringOrder, MonitoringReport
 from headwall.rules.clauses.construction import who
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 
 
@@ -50,7 +50,7 @@ def _report(
         owed_by=who(look, since_us, "owner", "applicant", "developer"),
         evidence={"ordered": f"{look.day(order.done_us)} by {order.by}, entry {order.id}"},
         answer=f"headwall record monitoring {look.site.id} --order TEXT --reference TEXT --by NAME",
-        done=None if report is None else Done(report.done_us, report.by, f"entry {report.id}"),
+        done=recorded(report),
         gone=f"the order ended {look.day(until_us)}" if over else "",
     )
 

@@ -13,7 +13,7 @@ from headwall.ledger.entries import Certification, Entry, Training
 from headwall.registry.model import Person
 from headwall.registry.project import SiteProject
 from headwall.rules.clauses.construction import Span, applies, overlaps, work
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 
 #: training that ends is asked for so long before
@@ -70,7 +70,7 @@ def trained_contractor(look: Look, provision: Provision) -> Iterator[Expected]:
             owed_by=_named(needed.person),
             evidence={"too short": "; ".join(short)} if short and not had else {},
             answer=answer,
-            done=_done(had[0]) if had else None,
+            done=recorded(had[0]) if had else None,
             gone="" if had else needed.over(look),
         )
         yield from _again(look, provision, needed, had, answer)
@@ -98,7 +98,7 @@ def _again(
             owed_by=_named(needed.person),
             evidence={"last training": f"{last.body.reference}, entry {last.id}"},
             answer=answer,
-            done=None if following is None else _done(following),
+            done=recorded(following),
             gone="" if following is not None or due.taken_us <= needed.end_us else needed.over(look),
         )
 
@@ -135,17 +135,13 @@ def _certified(look: Look, provision: Provision, project: SiteProject, needed: _
         if late and project.start_us
         else {},
         answer=f"headwall record certification {look.site.id} --person {person.id} --title TEXT --firm TEXT --by NAME",
-        done=None if signed is None else _done(signed),
+        done=recorded(signed),
         gone="" if signed is not None else needed.over(look),
     )
 
 
 def _is_of(entry: Entry[Certification], person: Person, project: SiteProject, needed: _Needed) -> bool:
     return entry.body.person in (person.id, person.name) and project.span.start_us <= entry.done_us < needed.end_us
-
-
-def _done(entry: Entry[Training] | Entry[Certification]) -> Done:
-    return Done(entry.done_us, entry.by, f"entry {entry.id}")
 
 
 def _named(person: Person) -> str:

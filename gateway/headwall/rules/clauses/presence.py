@@ -14,7 +14,7 @@ from headwall.law import localtime
 from headwall.law.provision import Provision
 from headwall.ledger.entries import Entry, PlanSeen, Presence, SiteReport
 from headwall.rules.clauses.construction import Work, who, work
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import Look
 
 _WEEK = timedelta(days=7)
@@ -84,7 +84,7 @@ def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[s
 def _week(
     look: Look, provision: Provision, monday: date, missing: list[str], last: Entry[Any] | None, *, latest: bool
 ) -> Expected:
-    done = None if missing or last is None else Done(last.done_us, last.by, f"entry {last.id}")
+    done = None if missing else recorded(last)
     return Expected(
         provision,
         name="",
@@ -148,6 +148,6 @@ def _plan(
         owed_by=who(look, since_us, "developer", "applicant"),
         evidence={"not found": missed} if missed else {},
         answer=f"headwall record plan {look.site.id} --by NAME",
-        done=None if entry is None else Done(entry.done_us, entry.by, f"entry {entry.id}"),
+        done=recorded(entry),
         gone=f"construction is over since {look.day(part.end_us)}" if over else "",
     )

@@ -12,6 +12,7 @@ from headwall.hydrology.derived import Derived
 from headwall.law.provision import Provision
 from headwall.law.provisions import SedimentRemoval
 from headwall.ledger.entries import SedimentRemoved
+from headwall.rules.clauses.construction import who
 from headwall.rules.clauses.expected import Expected
 from headwall.rules.clauses.filling import Hand, Layer, fillings, reached, signs
 from headwall.rules.clauses.look import Look
@@ -35,7 +36,7 @@ def removal(look: Look, clause: Provision) -> Iterator[Expected]:
             "Take the sediment out of the basin"
             if found.by_hand
             else "Survey the basin, and take the sediment out if it has lost as much as the sensor indicates",
-            owed_by=", ".join(person.name for person in look.people("developer", look.now_us)),
+            owed_by=who(look, look.now_us, "developer"),
             evidence={**found.evidence, "the code's share": f"{clause.share} of the design capacity"},
             answer=f"headwall record sediment-removed {look.site.id} --by NAME",
             done=filling.emptied,
@@ -73,7 +74,7 @@ def watercourse(look: Look, clause: Provision) -> Iterator[Expected]:
             look.iso(each.start_us),
             {"discovery": each.start_us},
             "Look whether something holds up the water below the outfall",
-            owed_by=", ".join(person.name for person in look.people("owner", look.now_us)),
+            owed_by=who(look, look.now_us, "owner"),
             evidence={
                 "water behind the outfall": f"up to {float(each.evidence['most_m']) / 0.0254:.0f} in",
                 "from": look.iso(each.start_us),

@@ -17,7 +17,8 @@ from headwall.law.deadlines import Start
 from headwall.law.provision import Provision
 from headwall.law.provisions import DesignCertificate, SepticPumpOut
 from headwall.ledger.entries import Entry, PumpOut, SepticCertificate, SepticMeasurement, SepticRepair
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.construction import who
+from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.filling import Hand, Layer, fillings, reached, signs
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.rules.septic import NEAR, clearance_of
@@ -29,7 +30,7 @@ _IN_M = 0.0254
 
 
 def _owner(look: Look) -> str:
-    return ", ".join(person.name for person in look.people("owner", look.now_us))
+    return who(look, look.now_us, "owner")
 
 
 def declared(look: Look) -> list[tuple[int, int, str]]:
@@ -114,7 +115,7 @@ def _yearly(
                 "last inspection": "none in the year before" if declared_only else _day(look, anchor_us),
             },
             answer=_inspected(look),
-            done=None if answer is None else Done(answer.done_us, answer.by, f"entry {answer.id}"),
+            done=recorded(answer),
             gone=f"the special conditions ended on {_day(look, end_us)}" if ended else "",
         )
 
@@ -156,7 +157,7 @@ def _advised(
             },
             answer=_inspected(look),
             advice=True,
-            done=None if answer is None or document else Done(answer.done_us, answer.by, f"entry {answer.id}"),
+            done=None if document else recorded(answer),
             gone=f"it is a duty since the special conditions were declared ({document})" if document else "",
         )
 
@@ -307,7 +308,7 @@ def certificates(look: Look, clause: Provision) -> Iterator[Expected]:
                 },
                 answer=f"headwall record septic-certificate {look.site.id} {certificate.name} --by NAME",
                 advice=not document,
-                done=None if answer is None else Done(answer.done_us, answer.by, f"entry {answer.id}"),
+                done=recorded(answer),
             )
 
 

@@ -13,7 +13,7 @@ from headwall.law.provision import Provision
 from headwall.law.provisions import SewerTest as SewerTestClause
 from headwall.ledger.entries import Entry, SewerJob, SewerStep, SewerTest, Variance
 from headwall.rules.clauses.construction import who
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Done, Expected, recorded
 from headwall.rules.clauses.look import Look
 
 
@@ -51,7 +51,7 @@ def _jobs(look: Look) -> list[Entry[SewerJob]]:
 
 def _step(look: Look, sewer: str, step: str) -> Done | None:
     found = (each for each in look.entries(SewerStep) if (each.body.sewer, each.body.step) == (sewer, step))
-    return next((Done(each.done_us, each.by, f"entry {each.id}") for each in found), None)
+    return recorded(next(found, None))
 
 
 def sewer_test(look: Look, provision: Provision) -> Iterator[Expected]:
@@ -74,7 +74,7 @@ def sewer_test(look: Look, provision: Provision) -> Iterator[Expected]:
             owed_by=_builder(look, job),
             evidence=({} if last is None else _told(look, provision, last)) | _varied(variance(look, provision, sewer)),
             answer=f"headwall record sewer-test '{sewer}' --site {look.site.id} --by NAME",
-            done=None if passed is None else Done(passed.done_us, passed.by, f"entry {passed.id}"),
+            done=recorded(passed),
         )
 
 

@@ -11,7 +11,7 @@ from headwall.law.provisions import StageNotice
 from headwall.ledger.entries import StageTold
 from headwall.registry.project import SiteProject, Stage
 from headwall.rules.clauses.construction import applies, who
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 
 
@@ -49,6 +49,6 @@ def _stage(look: Look, provision: StageNotice, project: SiteProject, stage: Stag
         asks=f"Notice of {stage.stage}, planned for {stage.planned}, to {provision.owed_to}",
         owed_by=who(look, look.now_us, "applicant", "developer"),
         answer=f"headwall record stage {look.site.id} --stage '{stage.stage}' --told-to NAME --by NAME",
-        done=None if told is None else Done(told.done_us, told.by, f"entry {told.id}"),
+        done=recorded(told),
         gone=f"the project is over since {look.day(until_us)}" if over else "",
     )
