@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -262,3 +263,13 @@ def test_in_whatever_order_calls_are_entered_the_clocks_end_alike(
         "hotline": ("10-09 11:00", ""),
         "confirmation": ("10-15 16:30", ""),
     }
+
+
+def test_whom_the_code_still_wants_told_is_named_as_a_call_is_entered(make: Make) -> None:
+    town = make("hillburn")
+    town.open("spill", "10-09 17:30")
+    assert "(--to hotline)" in town.advice()
+    for to in re.findall(r"--to (\w+)", town.advice()):
+        town.call(to, "10-09 17:35")
+    town.take("classify", "10-09 17:40", outcome="hazardous")
+    assert "--to" not in town.advice()

@@ -168,7 +168,7 @@ def test_a_sensor_of_a_site_must_exist(tmp_path: Path) -> None:
     [
         ('angle_deg = 90', 'angle_deg = 110', "ratings.0.v_notch.angle_deg"),
         ("silent_after_min = 60", "silent_after_min = 1" + 30 * "0", "silent_after_min"),
-        ("dwell_min = 60", "dwell_min = 1" + 30 * "0", "dwell_min"),
+        ("dwell_min = 120", "dwell_min = 1" + 30 * "0", "dwell_min"),
         ('to = 2026-05-01', 'to = 2026-06-01', "site outfall-7, rating: the periods from 2025-04-01 and from"),
         ('["0.10 m", "6.1 L/s"]', '["0.10 m", "0.1 L/s"]', "a rating must rise"),
         ('"6.1 L/s"', '"6.1 L"', "the unit must be one of m3/s, L/s, gpm, cfs"),

@@ -38,7 +38,7 @@ def _spill(code: Code, now: Known, running: list[Running]) -> Iterator[str]:
     if not now.hazard:
         yield ("Nobody has said whether it is hazardous: both ways are timed. A person says so: case classify.")
     for each in running:
-        names = ", ".join(party.name for party in each.to_tell)
+        names = ", ".join(f"{party.name} (--to {party.id})" for party in each.to_tell)
         if names:
             yield f"Still to be told ({each.rule}, {each.clause.citation}): {names}."
     asked = {party.id for party in (*spill.hazardous_to, *spill.hazardous_notice_to)}

@@ -54,13 +54,16 @@ def _faults_of_level(level: Level, site: Site) -> Iterable[str]:
         if sensor.datastream.rpartition(".")[2] != quantity:
             yield f"method {level.method} takes a {quantity}, and {sensor.datastream} is none"
     needed = {
-        "air_pressure": level.method == "pressure",
-        "air_temperature": level.assumed_air_c is not None,
-        "water_temperature": level.assumed_sound_m_s is not None,
+        "air_pressure": (level.method == "pressure", "method pressure, whose readings hold the air's"),
+        "air_temperature": (
+            level.assumed_air_c is not None,
+            "assumed_air_c; leave that out where the range corrects itself",
+        ),
+        "water_temperature": (level.assumed_sound_m_s is not None, "assumed_sound_m_s"),
     }
-    for role, is_needed in needed.items():
+    for role, (is_needed, why) in needed.items():
         if is_needed and not any(sensor.of == role for sensor in site.sensors):
-            yield f"needs a sensor with of = {role!r}"
+            yield f"needs a sensor with of = {role!r}, for {why}"
 
 
 def _check_duplicates(file: RegistryFile, faults: list[str]) -> None:
