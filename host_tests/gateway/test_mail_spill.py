@@ -7,15 +7,20 @@ import re
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from headwall.cases import steps
 from headwall.law.profile import load_profile
 from headwall.notify import outbox
 from headwall.notify.compose import Composer
 from headwall.notify.grouping import Batch
+from headwall.rules import spills
+from headwall.rules.base import Step
 from headwall.rules.engine import RuleEngine
 from headwall.rules.facts import NodeFault, OpenCase, OpenMatters, Reminder, to_body
+from headwall.rules.layers import Layers
 from headwall.settings import NotifySettings, SmtpSettings
 from support.case_town import TOWN, CaseTown, local
 from support.outfall_house import SITE
@@ -73,6 +78,29 @@ def test_a_spill_is_told_once_with_whom_the_code_wants_told(town: CaseTown, tmp_
         GOLDEN.write_text(found, "utf-8")
     assert found == GOLDEN.read_text("utf-8")
     assert found.startswith(FIRST)
+
+
+def test_a_spill_that_could_not_be_told_is_told_at_the_next_look_and_the_others_once(
+    town: CaseTown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        town.open("spill", "10-09 17:30")
+    rule, layers = spills.SpillRule(town.ledger, town.registry), Layers(town.ledger, town.registry)
+
+    def code_of(conn: Any, registry: Any, case: Any) -> Any:
+        if case.id == 2:
+            raise RuntimeError("a fault")
+        return steps.code_of(conn, registry, case)
+
+    def look() -> list[str]:
+        with town.ledger.begin() as conn:
+            rule.judge(Step(conn, NOW, 0, layers))
+            return sorted(conn.execute(sa.select(outbox.schema.outbox.c.fact)).scalars())
+
+    with monkeypatch.context() as broken:
+        broken.setattr(spills, "code_of", code_of)
+        assert look() == ["spill/1", "spill/3"]
+    assert look() == ["spill/1", "spill/2", "spill/3"]
 
 
 def test_another_case_that_a_person_opens_is_no_spill(town: CaseTown) -> None:

@@ -140,7 +140,8 @@ def shows(fact: SiteSign) -> str:
     """What the readings show, in a sentence."""
     words = _WORDS[fact.what]
     name, unit = words.most
-    return words.shows.format(most=shown(float(fact.evidence.get(name, 0.0)), unit) if name else "")
+    most = shown(float(fact.evidence[name]), unit) if name in fact.evidence else "an unknown amount"
+    return words.shows.format(most=most)
 
 
 def evidence_rows(fact: SiteSign) -> list[Row]:

@@ -48,12 +48,16 @@ class SpillRule:
             return
         after = self._ledger.cursor(step.conn, _CURSOR)
         query = sa.select(_C.id).where(_C.id > after, _C.kind == SPILL).order_by(_C.id)
+        through = newest
         for number in step.conn.execute(query).scalars().all():
-            with step.guarded(f"spill, case {number}", Stretch("", step.now_us, step.now_us)):
+            subject = f"spill, case {number}"
+            with step.guarded(subject, Stretch("", step.now_us, step.now_us)):
                 self._tell(step, cases.case(step.conn, number))
-        if newest != after:
-            self._ledger.set_cursor(step.conn, _CURSOR, newest)
-        self._seen = newest
+            if subject in step.failures:  # it is tried again; those after it are not told twice
+                through = min(through, number - 1)
+        if through != after:
+            self._ledger.set_cursor(step.conn, _CURSOR, through)
+        self._seen = through
 
     def _tell(self, step: Step, case: Case) -> None:
         if case.state in ENDED:
