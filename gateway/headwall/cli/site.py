@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 import sqlalchemy as sa
 import typer
 
-from headwall.cli import site_basin, site_construction, site_outfall, site_septic
+from headwall.cli import site_basin, site_clocks, site_construction, site_outfall, site_septic
 from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, wrapped
 from headwall.cli.opened import Opened, minute, opened, parse_time
 from headwall.cli.site_parts import WITHIN_DAYS, WITHIN_US, Found, read_text, value_data
@@ -81,7 +81,11 @@ def _gather(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
         "sensors": _sensors(conn, at, site, at_us),
     }
     section = _SECTIONS.get(site.kind)
-    return found if section is None else {**found, site.kind: section.gathered(conn, at, site, at_us)}
+    if section is not None:
+        found[site.kind] = section.gathered(conn, at, site, at_us)
+    if site.kind != "construction":  # where they stand among what the site is
+        found["clocks"] = site_clocks.gathered(conn, at, site, at_us)
+    return found
 
 
 def _lines(found: Found, site: Site, at: Opened) -> Iterator[str]:
@@ -92,6 +96,8 @@ def _lines(found: Found, site: Site, at: Opened) -> Iterator[str]:
     section = _SECTIONS.get(site.kind)
     if section is not None:
         yield from section.lines(found[site.kind], at)
+    if found.get("clocks"):
+        yield from site_clocks.lines(found["clocks"], at)
 
 
 def _sensors(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> list[Found]:

@@ -9,16 +9,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from headwall.cli import site_gates
+from headwall.cli import site_clocks, site_gates
 from headwall.cli.entry_text import as_data, said
-from headwall.cli.opened import Opened, minute
+from headwall.cli.opened import Opened
 from headwall.cli.site_parts import Found, cited, day_text, entered_text, row
 from headwall.law.provision import CONFIDENCE_TEXT
 from headwall.law.provisions import Area, Conditions
 from headwall.ledger import entries
 from headwall.registry.model import Site
 from headwall.registry.project import SiteProject
-from headwall.rules import duties
 from headwall.rules.clauses import Look
 from headwall.rules.clauses.construction import applies, too_much_open
 
@@ -35,7 +34,7 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
     project = at.registry.project_at(site.id, at_us)
     return {
         "project": None if project is None else _project(look, project, at_us),
-        "clocks": [_clock(look, each) for each in duties.listed(conn, site=site.id)],
+        "clocks": site_clocks.gathered(conn, at, site, at_us),
         "records": {name: None if entry is None else _entered(entry) for name, entry in _records(look).items()},
         "gates": site_gates.gathered(look, project),
         "state_permit": look.profile.state_permit_notice(look.day(at_us)),
@@ -76,18 +75,6 @@ def _ceiling(look: Look, clause: Area) -> Found:
     }
 
 
-def _clock(look: Look, duty: duties.AnyDuty) -> Found:
-    body = duty.body
-    clause = next((each for each in look.profile.provisions if each.id == body.provision), None)
-    return {
-        "duty": duty.id,
-        "due_us": body.due_us,
-        "asked": body.asked,
-        "overdue": body.due_us is not None and body.due_us < look.now_us and not getattr(body, "advice", False),
-        "provision": None if clause is None else cited(clause),
-    }
-
-
 def _records(look: Look) -> dict[str, entries.Entry[Any] | None]:
     """The latest of each kind."""
     reports = look.entries(entries.SiteReport)
@@ -119,14 +106,7 @@ def lines(found: Found, at: Opened) -> Iterator[str]:
         yield from _project_lines(project, at)
     if found["state_permit"]:
         yield row("State permit", found["state_permit"])
-    yield "What is asked"
-    for clock in found["clocks"]:
-        due = "no date" if clock["due_us"] is None else minute(clock["due_us"], at.zone)
-        late = "overdue: " if clock["overdue"] else ""
-        where = "" if clock["provision"] is None else f" ({clock['provision']['citation']})"
-        yield row(due, f"{late}{clock['asked']}{where}, duty {clock['duty']}")
-    if not found["clocks"]:
-        yield row("", "nothing is open; that is no word on whether an inspection is needed")
+    yield from site_clocks.lines(found["clocks"], at)
     yield "Last on record"
     for name, head in _RECORDS:
         entry = found["records"][name]
