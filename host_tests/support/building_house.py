@@ -114,7 +114,8 @@ class Building(House):
         profile = self.engine._codes[self.registry.municipalities[0].profile]
         ids = {each.id for each in profile.provisions if each.kind == kind}
         with self.ledger.read() as conn:
-            found = [each for each in duties.of_clauses(conn, "yard") if each.body.provision in ids]
+            known = duties.listed(conn, everything=True, site="yard")
+        found = [each for each in known if isinstance(each.body, ClauseDuty) and each.body.provision in ids]
         return sorted(found, key=lambda each: (each.body.due_us or 0, each.body.occurrence))
 
     def open(self, kind: str, name: str = "next") -> list[str | None]:

@@ -74,12 +74,6 @@ def known(
     return [duty for duty in _of(StormDuty, query, conn) if duty.body.datastream == datastream]
 
 
-def of_clauses(conn: sa.Connection, site: str, provision: str | None = None) -> list[Duty[ClauseDuty]]:
-    """Duties that clauses have made due at a site, of one provision if asked so, whatever their state; by number."""
-    query = _NEWEST.where(_D.site == site).order_by(_D.id)
-    return _of(ClauseDuty, query if provision is None else query.where(_D.provision == provision), conn)
-
-
 class Held(NamedTuple):
     """A duty of a clause without what is known of it: enough to see that nothing has changed.
 
@@ -107,7 +101,7 @@ _HELD = (
 
 
 def held(conn: sa.Connection, site: str) -> list[Held]:
-    """The same as `of_clauses`, in short."""
+    """The duties that clauses have made due at a site, whatever their state; by number."""
     return [Held._make(row) for row in conn.execute(_HELD.where(_D.site == site))]
 
 
