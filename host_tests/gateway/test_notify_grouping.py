@@ -128,3 +128,12 @@ def test_a_duty_learned_in_time_waits_for_no_late_one() -> None:
     learned_us = 2 * HOUR_US
     rows = [duty(1, 0, learned_us), duty(2, learned_us - 1, learned_us)]
     assert settled(rows, learned_us + 1, HOUR_US, 10_000_000)[0] == [rows[1]]
+
+
+@pytest.mark.parametrize("how", ["now", "digest"])
+def test_more_facts_than_a_server_takes_in_one_mail_are_several_mails(how: str) -> None:
+    rows = [row(number, 0, how=how) for number in range(2255)]
+    found = plan(rows, {}, 2 * DAY_US, GROUP_US, next_day)
+    assert [each for batch in found.batches for each in batch.rows] == rows
+    assert max(len(batch.rows) for batch in found.batches) <= 400
+    assert len(found.batches) == 6

@@ -439,3 +439,17 @@ def test_stop_does_not_wait_for_a_server_that_is_mute(rig: Rig) -> None:
         rig.mailer.stop()
         assert not any(thread.name == "mailer" for thread in threading.enumerate())
     assert [(row.state, row.repeats) for row in rig.rows()] == [("queued", 0)]
+
+
+def test_a_fact_that_cannot_be_told_holds_up_no_other_of_its_mail(rig: Rig) -> None:
+    """A row of a later version of the program, for one: the rest of the digest goes without it."""
+    for number in range(1, 6):
+        tell(rig.ledger, f"duty/{number}/1", duty(duty=number), rig.clock.now, how="digest")
+    with rig.ledger.begin() as conn:
+        bad = schema.outbox.update().where(schema.outbox.c.fact == "duty/3/1")
+        conn.execute(bad.values(body={"type": "of another version"}))
+    rig.clock.now += 48 * HOUR_US
+    rig.mailer.step()
+    with rig.ledger.read() as conn:
+        assert [each.fact for each in outbox.waiting(conn)] == ["duty/3/1"]
+    assert "duty/3/1" in (rig.mailer.healthy() or "")

@@ -10,6 +10,8 @@ from headwall.notify.outbox import Waiting
 
 #: the first digest instant after a row was written, in the row's own municipality
 DigestAfter = Callable[[Waiting], int]
+#: facts of a mail: one of as many is some 2 MB, and servers refuse, for good, what is longer than 10
+_MOST_FACTS = 400
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,11 @@ def plan(
 
     The first urgent fact goes at once, with all others that wait. Facts within `group_us` of that mail wait
     until the time is over and then share a mail. Digest rows wait for the digest; when one is due, all go.
-    What was written in the future, before this machine's clock was set back, waits for nothing.
+    What was written in the future, before this machine's clock was set back, waits for nothing. More facts than a mail
+    can carry are several mails.
     """
-    batches, later = [], []
+    batches: list[Batch] = []
+    later: list[int] = []
     for (person, digest), group in _by_person(rows).items():
         if digest:
             due_us = min(digest_after(row) if row.at_us <= now_us else now_us for row in group)
@@ -50,7 +54,8 @@ def plan(
             last_us = last_urgent_us.get(person)
             due_us = now_us if last_us is None or last_us > now_us else last_us + group_us
         if due_us <= now_us:
-            batches.append(Batch(person, digest, tuple(group)))
+            parts = (group[first : first + _MOST_FACTS] for first in range(0, len(group), _MOST_FACTS))
+            batches += [Batch(person, digest, tuple(part)) for part in parts]
         else:
             later.append(due_us)
     return Plan(batches, min(later, default=None))

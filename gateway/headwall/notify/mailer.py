@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 
 import sqlalchemy as sa
 import structlog
@@ -159,11 +160,16 @@ class Mailer:
         return rows, min(held, default=None)
 
     def _compose(self, batch: Batch, now_us: int) -> bool:
-        """Compose and queue one mail. One that cannot be composed is said and must not hold up the others."""
+        """Compose and queue one mail. A fact that cannot be told is said and must not hold up the others."""
         self._pulse.beat()
         try:
             mail = self._composer.mail(batch, now_us)
         except Exception as error:
+            if len(batch.rows) > 1 and not isinstance(error, sa.exc.DBAPIError):
+                half = len(batch.rows) // 2
+                parts = [replace(batch, rows=rows) for rows in (batch.rows[:half], batch.rows[half:])]
+                composed = [self._compose(part, now_us) for part in parts]
+                return all(composed)
             self._note_uncomposed(batch, error)
             return False
         if mail.undeliverable:
