@@ -5,6 +5,8 @@
    100 years of the same before. Medians of the months, CPU time, and their ratios; the goal is 1.2.
 2. A year of one-minute readings of a stage computed to flow anew, as after a calibration that was entered late, beside
    reading the same rows from SQLite; and a year of one-minute rain judged again after one. The goal is 10 s each.
+3. What a reading of a septic tank costs, live, whose liquid has stood above the outlet and whose scum has been near the
+   baffle for 1, 10 and 100 days.
 
     python tools/bench/bench_hydrology.py [YEARS,YEARS,…] [MONTHS]
 """
@@ -89,6 +91,32 @@ sensors = [{ datastream = "board/stage.level", of = "stage", from = 1900-01-01 }
 levels = [{ of = "stage", method = "level", from = 1900-01-01 }]
 ratings = [{ method = "v_notch", angle_deg = 90, from = 1900-01-01 }]
 """
+TANK = (
+    REGISTRY.partition('[[sites]]\nid = "yard"')[0].replace('profile = "elmsford"', 'profile = "hillburn"')
+    + """
+[[sites]]
+id = "tank"
+kind = "septic"
+name = "Tank"
+place = "gate"
+municipality = "elmsford"
+status = [{ status = "active", from = 1900-01-01, by = "Olive" }]
+sensors = [
+  { datastream = "board/liquid.level", of = "liquid", from = 1900-01-01 },
+  { datastream = "board/scum.level", of = "scum", from = 1900-01-01 },
+]
+levels = [
+  { of = "liquid", method = "level", from = 1900-01-01 },
+  { of = "scum", method = "level", from = 1900-01-01 },
+]
+tanks = [{ floor = "48 in", baffle = "16 in", tolerance = "0.5 in", dwell_min = 60, from = 1900-01-01 }]
+"""
+).replace(
+    "datastreams = [",
+    """datastreams = [
+  { name = "liquid.level", quantity = "level", from = 1900-01-01 },
+  { name = "scum.level", quantity = "level", from = 1900-01-01 },""",
+)
 CALIBRATION = {
     "v": 1,
     "by": "Sam",
@@ -180,13 +208,13 @@ class Bench:
                 old = msgspec.structs.replace(body, storm=storm, crossing_us=due_us - DAY_US, due_us=due_us)
                 duties.open_duty(conn, old, due_us, historical=True)
 
-    def live(self, engine: RuleEngine, rows: list[Row]) -> float:
+    def live(self, engine: RuleEngine, rows: list[Row], pack: int = READINGS_A_STEP) -> float:
         """CPU seconds a reading, while rows come in small packs."""
         spent = 0.0
-        for first in range(0, len(rows), READINGS_A_STEP):
-            pack = rows[first : first + READINGS_A_STEP]
-            self.fill(iter(pack))
-            self.clock.now = pack[-1][0]
+        for first in range(0, len(rows), pack):
+            come = rows[first : first + pack]
+            self.fill(iter(come))
+            self.clock.now = come[-1][0]
             began = time.process_time()
             while engine.step():
                 pass
@@ -213,6 +241,30 @@ def histories(folder: Path, registry: Registry, years: list[int], months: int) -
         share = f"{cost / first:.2f} of the first (goal {GOAL_RATIO})"
         print(f"{each:4} years before: {cost * 1e6:6.1f} µs a reading, {share}")
     for _, bench, _ in benches:
+        bench.ledger.close()
+
+
+def tank_rows(start_us: int, end_us: int) -> Iterator[Row]:
+    """(time, stream, value): a tank whose outlet is blocked and whose scum nobody has pumped."""
+    chance = random.Random(start_us)
+    for time_us in range(start_us, end_us, STEP_US):
+        yield time_us, "liquid.level", 0.03 + 0.002 * chance.random()
+        yield time_us + 1, "scum.level", -0.35 - 0.001 * chance.random()
+
+
+def tanks(folder: Path, histories_d: tuple[int, ...] = (1, 10, 100)) -> None:
+    """Two days live after each history."""
+    (folder / "tank.toml").write_text(TANK, "utf-8")
+    registry, profiles = load_registry(folder / "tank.toml"), {"hillburn": load_profile("hillburn")}
+    live = list(tank_rows(LIVE_US, LIVE_US + 2 * DAY_US))
+    for days in histories_d:
+        bench = Bench(folder, f"tank-{days}", registry)
+        bench.fill(tank_rows(LIVE_US - days * DAY_US, LIVE_US))
+        bench.clock.now = LIVE_US
+        engine = RuleEngine(bench.ledger, registry, profiles, bench.clock, RulesSettings())
+        _drain(engine)
+        cost = bench.live(engine, live, pack=2)
+        print(f"a tank, {days:3} days before: {cost * 1e3:6.2f} ms a reading", flush=True)
         bench.ledger.close()
 
 
@@ -286,6 +338,7 @@ def main() -> None:
         folder = Path(name)
         (folder / "registry.toml").write_text(REGISTRY, "utf-8")
         registry = load_registry(folder / "registry.toml")
+        tanks(folder)
         recomputed(folder, registry)
         histories(folder, registry, years, months)
 

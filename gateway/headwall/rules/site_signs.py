@@ -59,7 +59,7 @@ class SiteSignRule:
         self._kept: dict[str, Kept] = {}
         found = {site.id: [watch for watch in WATCHES if watch.at(registry, site)] for site in registry.sites}
         self._watches = {site: watches for site, watches in found.items() if watches}
-        self._read_at: dict[str, set[tuple[str, Role]]] = {}
+        self._read_at: dict[str, set[tuple[str, Role | None]]] = {}
         for name in self._watches:
             for sensor in registry.require_site(name).sensors:
                 self._read_at.setdefault(sensor.datastream, set()).add((name, sensor.of))
