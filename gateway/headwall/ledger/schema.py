@@ -425,6 +425,7 @@ mails = sa.Table(
     sa.Column("last_error", sa.Text),
     sa.Column("sent_us", _Big),
     _now(),
+    sa.Index("ix_mails_state_next_try_us", "state", "next_try_us"),  # the mailer asks at each pass
 )
 
 #: the log book: append-only, each row hashed over the one before. Name and personal details stand in the chain by their

@@ -250,6 +250,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_mails")),
         sa.UniqueConstraint("message_id", name=op.f("uq_mails_message_id")),
     )
+    op.create_index("ix_mails_state_next_try_us", "mails", ["state", "next_try_us"], unique=False)
     op.create_table(
         "quality_edits",
         sa.Column("id", BIG, nullable=False),
