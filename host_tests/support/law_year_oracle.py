@@ -25,9 +25,12 @@ _LEADS_H: Final = (48, 4)
 _FOR_EVER: Final = 2**62
 #: of 2026 and the days around it, by GCL § 24
 _HOLIDAYS: Final = {
-    date(2026, *day)
-    for day in ((1, 1), (1, 19), (2, 12), (2, 16), (5, 25), (6, 19), (7, 4), (9, 7), (10, 12), (11, 3), (11, 11), (11, 26))
-} | {date(2026, 12, 25), date(2027, 1, 1)}  # fmt: skip
+    date(2026, month, day)
+    for month, days in (
+        {1: (1, 19), 2: (12, 16), 5: (25,), 6: (19,), 7: (4,), 9: (7,), 10: (12,), 11: (3, 11, 26), 12: (25,)}.items()
+    )
+    for day in days
+} | {date(2027, 1, 1)}
 Fact = tuple[Any, ...]
 
 
