@@ -209,6 +209,14 @@ def test_advice_and_what_is_asked_no_longer_is_never_overdue(said: dict[str, Any
         assert t.told() == []
 
 
+def test_what_may_not_be_done_before_its_time_is_told_then_and_nobody_is_late() -> None:
+    with town(daily_list=True) as t:
+        t.open(BEGIN_US + 240 * HOUR_US, BEGIN_US, not_before=True)
+        t.run(BEGIN_US, BEGIN_US + 30 * DAY_US)
+        assert t.stages() == [("open", "ruth-adler", 240.0)]
+        assert [(found.overdue_count, found.soon_count) for *_, found in lists(t)] == []
+
+
 def test_due_time_that_moves_is_reminded_of_anew_and_the_old_one_no_more() -> None:
     with town() as t:
         number = t.open(BEGIN_US + 4 * DAY_US, BEGIN_US)

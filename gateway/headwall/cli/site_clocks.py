@@ -22,7 +22,7 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> list[Fo
                 "duty": duty.id,
                 "due_us": body.due_us,
                 "asked": body.asked,
-                "overdue": body.due_us is not None and body.due_us < at_us and not getattr(body, "advice", False),
+                "overdue": body.late(at_us),
                 "provision": None if clause is None else cited(clause),
             }
         )

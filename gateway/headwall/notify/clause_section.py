@@ -40,13 +40,14 @@ def _when(look: Lookup, fact: ClauseDuty, zone: tzinfo) -> str:
         return ", asked no longer"
     if fact.due_us is None or fact.advice:
         return ", advice" if fact.advice else ""
-    return f", {'was due' if fact.due_us < look.now_us else 'due'} {wording.full_time(fact.due_us, zone)}"
+    due = "not before" if fact.not_before else "was due" if fact.due_us < look.now_us else "due"
+    return f", {due} {wording.full_time(fact.due_us, zone)}"
 
 
 def _tone(look: Lookup, fact: ClauseDuty) -> Tone:
     if fact.trigger_gone or fact.previous_due_us is not None:
         return "change"
-    if fact.advice:
+    if fact.advice or fact.not_before:
         return "notice"
     return "late" if fact.due_us is not None and fact.due_us < look.now_us else "due"
 

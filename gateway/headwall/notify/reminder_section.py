@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from headwall.law.localtime import short
 from headwall.notify import wording
-from headwall.notify.content import Block, Row, Section, row
+from headwall.notify.content import Block, Row, Section, Tone, row
 from headwall.notify.lookup import Lookup
 from headwall.registry.model import Person
 from headwall.rules.facts import Reminder
 
 _MINUTE_US = 60_000_000
-_ORDER = ("escalated", "overdue", "before")
-_SAID = {"before": "Due soon", "overdue": "Overdue", "escalated": "Overdue, left to you"}
+_ORDER = ("escalated", "overdue", "before", "open")
+_SAID = {
+    "before": "Due soon",
+    "overdue": "Overdue",
+    "escalated": "Overdue, left to you",
+    "open": "From now on",
+}
+_WHEN = {"before": "by", "open": "from"}
+_TONES: Mapping[str, Tone] = {"before": "due", "open": "notice"}
 
 
 def reminders(look: Lookup, facts: Iterable[Reminder], reader: Person) -> list[Section]:
@@ -30,7 +37,7 @@ def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section
     stage = facts[0].stage
     return Section(
         heading=_heading(look, facts),
-        tone="due" if stage == "before" else "late",
+        tone=_TONES.get(stage, "late"),
         lead=tuple(_lead(look, facts)),
         steps=tuple(_steps(facts)),
         blocks=tuple(_block(look, fact, reader) for fact in facts),
@@ -40,7 +47,7 @@ def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section
 def _heading(look: Lookup, facts: Sequence[Reminder]) -> str:
     one = facts[0]
     due = short(one.due_us, look.zone(one.municipality))
-    said, when = _SAID[one.stage], "by" if one.stage == "before" else "since"
+    said, when = _SAID[one.stage], _WHEN.get(one.stage, "since")
     if len(facts) == 1:
         return f"{said}: {look.site_name(one.site)}, {wording.first_lower(one.asks)}, {when} {due}"
     return f"{said}: {len(facts)} matters in {look.municipality_name(one.municipality)}, the first {when} {due}"
@@ -57,6 +64,8 @@ def _lead(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
         return [
             f"{'The first is' if many else 'It is'} due in {wording.duration(one.due_us - look.now_us)}. {unanswered}."
         ]
+    if one.stage == "open":
+        return [f"Before this time it would have been too early; nobody is late after it. {unanswered}."]
     over = f"{unanswered}, and the time is over. Whether that breaks the code, and what follows, a person decides."
     if one.stage == "overdue":
         return [over]

@@ -168,7 +168,8 @@ def _body(kind: str, fields: dict[str, Any]) -> approvals.Body:
     known = {each.name: each for each in msgspec.structs.fields(struct)}
     foreign = [name for name in fields if name not in known]
     if foreign:
-        raise InputError(f"{kind.replace('_', ' ')} has no {', '.join(map(_option, foreign))}; it takes {', '.join(map(_option, known))}")
+        takes = ", ".join(map(_option, known))
+        raise InputError(f"{kind.replace('_', ' ')} has no {', '.join(map(_option, foreign))}; it takes {takes}")
     missing = [name for name, each in known.items() if each.required and name not in fields]
     if missing:
         raise InputError(f"{kind.replace('_', ' ')} needs {', '.join(map(_option, missing))}")

@@ -199,9 +199,10 @@ class ClauseDutyRule:
         return planner(look, provision) if begun else ()
 
     def _fact(self, look: Look, expected: Expected) -> ClauseDuty:
-        provision, due = expected.provision, clocks.Due(None, None, None)
+        provision, due, not_before = expected.provision, clocks.Due(None, None, None), False
         if expected.name:
             due = look.due(provision, expected.name, expected.starts)
+            not_before = provision.deadline(expected.name).holds == "after"
         done = expected.done
         return ClauseDuty(
             duty=0,
@@ -221,6 +222,7 @@ class ClauseDutyRule:
             evidence=dict(expected.evidence),
             answer=expected.answer,
             advice=expected.advice,
+            not_before=not_before,
             done=None if done is None else Answer(done.at_us, done.by, done.reference),
             trigger_gone=expected.gone,
         )

@@ -30,6 +30,7 @@ _MOST: Final = 40  # lines of each kind in a mail; the rest is counted
 _D, _V, _C = schema.duties.c, schema.duty_versions.c, schema.cases.c
 _NEWEST = (schema.duties, schema.duty_versions, sa.and_(_V.duty == _D.id, _V.version == _D.version))
 _ADVICE = sa.func.coalesce(_V.body["advice"].as_boolean(), sa.false())
+_NOT_BEFORE = sa.func.coalesce(_V.body["not_before"].as_boolean(), sa.false())  # nobody is late after its time
 
 
 class DailyListRule:
@@ -81,8 +82,8 @@ def open_matters(
     sites = [site.id for site in registry.sites if site.municipality == municipality]
     mine = (_D.state == "open", _D.historical.is_(False), _D.at_us <= at_us, _D.site.in_(sites), ~_ADVICE)
     until_us = at_us + soon_us
-    overdue, overdue_count = _duties(conn, registry, *mine, _D.due_us <= at_us)
-    soon, soon_count = _duties(conn, registry, *mine, _D.due_us > at_us, _D.due_us <= until_us)
+    overdue, overdue_count = _duties(conn, registry, *mine, ~_NOT_BEFORE, _D.due_us <= at_us)
+    soon, soon_count = _duties(conn, registry, *mine, ~_NOT_BEFORE, _D.due_us > at_us, _D.due_us <= until_us)
     waiting, case_count = _cases(conn, registry, municipality, at_us)
     if not overdue_count + soon_count + case_count:
         return None
@@ -96,7 +97,7 @@ def open_matters(
         overdue_count=overdue_count,
         soon_count=soon_count,
         case_count=case_count,
-        later_count=_count(conn, *mine, sa.or_(_D.due_us.is_(None), _D.due_us > until_us)),
+        later_count=_count(conn, *mine, sa.or_(_NOT_BEFORE, _D.due_us.is_(None), _D.due_us > until_us)),
     )
 
 

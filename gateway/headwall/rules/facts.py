@@ -114,6 +114,10 @@ class StormDuty(msgspec.Struct, frozen=True, tag="storm_duty"):
     trigger_gone: str = ""
     merged_into: int | None = None
 
+    def late(self, now_us: int) -> bool:
+        """Whether what is owed was due."""
+        return self.due_us < now_us
+
     @property
     def asked(self) -> str:
         """What it is about, in a few words."""
@@ -173,6 +177,7 @@ class ClauseDuty(msgspec.Struct, frozen=True, tag="clause_duty"):
             code gives no number.
         answer: the command that enters what answers it; "": the duty is closed by its number.
         advice: no duty by the code: never overdue.
+        not_before: `due_us` is when something may be done at the earliest: nobody is late after it.
         trigger_gone: why it is asked no longer; "" while it is.
         previous_due_us, because: in a correction, as in StormDuty.
     """
@@ -194,11 +199,17 @@ class ClauseDuty(msgspec.Struct, frozen=True, tag="clause_duty"):
     evidence: dict[str, str | int | float] = {}
     answer: str = ""
     advice: bool = False
+    not_before: bool = False
     done: Answer | None = None
     trigger_gone: str = ""
     previous_due_us: int | None = None
     because: str = ""
     merged_into: None = None  # two of them are never one
+
+    def late(self, now_us: int) -> bool:
+        """Whether what is owed was due."""
+        owed = not self.advice and not self.not_before
+        return owed and self.due_us is not None and self.due_us < now_us
 
     @property
     def asked(self) -> str:
@@ -456,7 +467,7 @@ class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
     """That a duty, or a clock of a case, is due soon, was due, or was left to itself by those who were told first.
 
     Attributes:
-        stage: before | overdue | escalated.
+        stage: before | overdue | escalated; open: what may not be done before then may be done now.
         duty, case: which of the two it is about; the other is None.
         asks: one line: what is to be done.
         told: names of those who were told before, where it goes to the next person.

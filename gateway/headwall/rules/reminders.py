@@ -50,6 +50,7 @@ class _Matter:
     told_us: int
     gauge: str = ""
     at_once_us: tuple[int, ...] = ()
+    not_before: bool = False
 
 
 class ReminderRule:
@@ -105,7 +106,7 @@ class ReminderRule:
         coming = []
         for matter in found:
             line = self._line(step, matter)
-            due = Due(matter.fact.due_us, matter.told_us, seen, len(line), matter.at_once_us)
+            due = Due(matter.fact.due_us, matter.told_us, seen, len(line), matter.at_once_us, matter.not_before)
             planned = messages(due, self._leads_us, self._escalate_us)
             for message in come(planned, step.now_us):
                 self._tell(step, matter, message, line)
@@ -151,7 +152,9 @@ class ReminderRule:
             answer="" if isinstance(fact, StormDuty) else fact.answer,
         )
         gauge = fact.datastream if isinstance(fact, StormDuty) else ""
-        yield _Matter(acknowledgements.matter("duty", number), reminder, _told_us(conn, duty), gauge)
+        not_before = not isinstance(fact, StormDuty) and fact.not_before
+        key = acknowledgements.matter("duty", number)
+        yield _Matter(key, reminder, _told_us(conn, duty), gauge, not_before=not_before)
 
     def _case(self, conn: sa.Connection, number: int) -> Iterator[_Matter]:
         """The clocks of a case that run, that somebody has to meet, and that are not met."""

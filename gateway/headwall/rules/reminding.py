@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["before", "overdue", "escalated"]
+Stage = Literal["before", "overdue", "escalated", "open"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Due:
         line: how many groups of persons there are to tell, one after the other.
         at_once_us: for what is due at once: how long after it each group of the line is told; the last goes for all
             that follow. Empty: by the usual time.
+        not_before: nobody is late after `due_us`, and nothing may be done before.
     """
 
     due_us: int
@@ -26,6 +27,7 @@ class Due:
     acknowledged: bool
     line: int
     at_once_us: Sequence[int] = ()
+    not_before: bool = False
 
     def escalates_us(self, group: int, usual_us: int) -> int:
         """How long a group of the line is told after the time is over."""
@@ -54,6 +56,8 @@ def messages(due: Due, leads_us: Sequence[int], escalate_us: int) -> list[Messag
     Nothing is repeated soon after it was told: a reminder needs half its lead behind it, and what was due before
     anybody knew was told as overdue already. The next person is told when the ones before have had their time.
     """
+    if due.not_before:
+        return [Message(due.due_us, "open", 0, "open")] if due.due_us > due.told_us else []
     found = [
         Message(due.due_us - lead_us, "before", 0, f"{lead_us // 60_000_000}min")
         for lead_us in leads_us

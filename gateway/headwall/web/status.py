@@ -26,7 +26,7 @@ from headwall.registry import Registry
 from headwall.registry.model import Datastream, Node
 from headwall.rules import duties as duty_book
 from headwall.rules.approval_spans import WHY
-from headwall.rules.facts import ClauseDuty, StormDuty
+from headwall.rules.facts import StormDuty
 from headwall.rules.layers import gauge_layers
 from headwall.rules.rain import EVERYTHING, neighbour_us, valid_between
 from headwall.rules.rain_doubts import cold, of_storm
@@ -399,9 +399,7 @@ def duty_lines(conn: sa.Connection, registry: Registry, now_us: int) -> list[Dut
 
 
 def _is_overdue(duty: duty_book.AnyDuty, now_us: int) -> bool:
-    body, stands = duty.body, duty.state == "open" and not duty.historical
-    advice = isinstance(body, ClauseDuty) and body.advice
-    return stands and not advice and body.due_us is not None and body.due_us < now_us
+    return duty.state == "open" and not duty.historical and duty.body.late(now_us)
 
 
 def duty_line(duty: duty_book.AnyDuty, registry: Registry, now_us: int) -> DutyLine:

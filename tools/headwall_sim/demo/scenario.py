@@ -14,8 +14,8 @@ ZONE: Final = ZoneInfo("America/New_York")
 STORM_START: Final = datetime(2026, 6, 9, tzinfo=ZONE)
 #: boards are switched on half an hour before
 START_US: Final = to_us(STORM_START) - 30 * 60_000_000
-#: the officer's digest of 07:00 on the day after has gone out by then, and the reminder four hours before the first report
-#: is due
+#: the officer's digest of 07:00 on the day after has gone out by then, and the reminder four hours before the first
+#: report is due
 END_US: Final = to_us(datetime(2026, 6, 10, 7, 55, tzinfo=ZONE))
 #: who takes the gauges out of commissioning, before the storm
 ACCEPTED_BY: Final = "Sam Okafor"
