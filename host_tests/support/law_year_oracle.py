@@ -1,5 +1,5 @@
 """What must come of a year of `headwall_sim.law_year`, worked out apart: which duty is due when, and what each person
-gets in mails on which day. Plain Python over the list of happenings; of Headwall it reads the numbers of the profiles alone.
+gets in mails on which day. Plain Python over what happens; of Headwall it reads the numbers of the profiles alone.
 """
 
 from __future__ import annotations
