@@ -348,9 +348,9 @@ class Oracle:
         gauge = each.more["gauge"]
         tips = self._tips[gauge] = sorted(self._tips[gauge] + each.more["tips"])
         for start_us, end_us, amount, crossing_us in _storms(
-            [tip for tip in tips if tip > each.more["tips"][0] - 120 * _H]
+            [tip for tip in tips if tip > each.more["tips"][0] - 480 * _H]
         ):
-            if end_us < each.more["tips"][0] - 60 * _H:
+            if end_us < each.more["tips"][0] - 360 * _H:
                 continue
             for place in self._on_gauge[gauge]:
                 if crossing_us:
