@@ -31,6 +31,7 @@ LONGEST = (
     "test_update.py",
     "test_board_bench.py",
     "test_docs_commands.py",
+    "test_scenarios.py",
     "test_custody_end_to_end.py",
     "test_memory.py",
     "test_certs_command.py",

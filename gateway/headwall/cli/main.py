@@ -33,7 +33,7 @@ COMMANDS: Final = {
     "check": Command("check", "Try configuration, ledger, clock, broker, InfluxDB and SMTP."),
     "storms": Command("storms", "Storm events and triggered inspections from any rain file."),
     "import": Command("import_rain", "Put a rain file into the ledger."),
-    "duty": Command("duty", "Reports that are due, and closing them."),
+    "duty": Command("duty", "What is due, and closing it."),
     "law": Command("law", "The codes as data: provisions, clocks, differences."),
     "maintenance": Command("maintenance", "Keep a node's readings out of every judgement for a while."),
     "node": Command("node", "Boards: how they are, accepting them, and what goes down to them."),
@@ -48,7 +48,7 @@ COMMANDS: Final = {
     "approval": Command("approval", "What is allowed or suspended at a place, and by whom."),
     "case": Command("case", "Suspected conditions, what persons decide of them, and the clocks."),
     "logbook": Command("logbook", "The log book: looking, verifying, exporting, what is attached and kept."),
-    "mail": Command("mail", "Mails that failed, and trying them again."),
+    "mail": Command("mail", "Mails that failed, and what was seen of others."),
     "dead-letters": Command("dead_letters", "Payloads that could not be taken."),
 }
 
