@@ -143,6 +143,14 @@ def test_a_notice_for_a_development_goes_to_all_three_and_the_landowner_is_deman
     assert f"Bella Builder, {BLANK}" in plain(letter)  # the registry knows the name, and no address
 
 
+def test_control_characters_that_somebody_typed_are_in_no_letter(office: Office, tmp_path: Path) -> None:
+    said = office.letter("notice", to="Dana\x01\x0bVoss\ufffe\nSaw Mill Road")
+    assert f"Dana {' '}Voss" in as_text(said)
+    assert "Saw Mill Road" in in_word(said)
+    office.case("letter", "1", *BY, "--fill", "to=Dana\x01 Voss", "--into", str(tmp_path))
+    assert (tmp_path / "case-1-notice-draft.docx").stat().st_size
+
+
 def test_a_time_is_demanded_once_something_is_to_be_abated(office: Office) -> None:
     def until(**filled: str) -> bool:
         return next(each.demanded for each in office.letter("notice", **filled).blanks if each.key == "until")

@@ -5,9 +5,10 @@ PDF and word-processor file are both made from this, so they say the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, Final
 
 from headwall.errors import InputError
 
@@ -15,6 +16,8 @@ from headwall.errors import InputError
 Row = tuple[str, tuple[str, ...]]
 #: what stands where a person has to write
 BLANK: Final = "______________________"
+#: what no page shows and no word processor takes (XML 1.0, 2.2); ends of lines and tabs it does
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,22 @@ class Letter:
     def with_left(self, more: Sequence[str]) -> Letter:
         """With more to be seen to, before the rest."""
         return replace(self, left=(*more, *self.left))
+
+
+def without_unseen(letter: Letter) -> Letter:
+    """With a space in the stead of each control character that somebody typed."""
+    made: Letter = _seen(letter)
+    return made
+
+
+def _seen(part: Any) -> Any:
+    if isinstance(part, str):
+        return _UNSEEN.sub(" ", part)
+    if isinstance(part, tuple):
+        return tuple(map(_seen, part))
+    if is_dataclass(part) and not isinstance(part, type):
+        return replace(part, **{each.name: _seen(getattr(part, each.name)) for each in fields(part)})
+    return part
 
 
 def finished(letter: Letter) -> Letter:

@@ -18,7 +18,7 @@ from headwall.ledger.approvals import approvals_at
 from headwall.ledger.cases import CaseStep
 from headwall.notify.wording import first_upper
 from headwall.reports import evidence
-from headwall.reports.letter import BLANK, Form, Heading, Items, Letter, Paragraph, Piece, Row, Rows
+from headwall.reports.letter import BLANK, Form, Heading, Items, Letter, Paragraph, Piece, Row, Rows, without_unseen
 from headwall.reports.matter import Matter, P, named
 
 #: what a notice tells of itself; the rest of its contents are what it orders
@@ -42,7 +42,7 @@ def draft(matter: Matter, kind: str, given: Mapping[str, str]) -> Letter:
     form = Form(given)
     letter = KINDS[kind](matter, form, kind)
     form.check_given()
-    return letter
+    return without_unseen(letter)
 
 
 # ---- the notice of violation
