@@ -11,7 +11,7 @@ from headwall.errors import HeadwallError
 from headwall.ledger.ledger import Ledger
 from typer.testing import CliRunner
 
-_SETTINGS = """
+SETTINGS = """
 registry = "registry.toml"
 [mqtt]
 host = "127.0.0.1"
@@ -30,7 +30,7 @@ class Desk:
         self.folder = folder
         self.url = f"sqlite:///{folder / 'headwall.db'}"
         self._config = folder / "headwall.toml"
-        self._config.write_text(_SETTINGS, "utf-8")
+        self._config.write_text(SETTINGS, "utf-8")
 
     def run(self, *arguments: str) -> str:
         """Standard output of a command that must succeed; an error raised on purpose is raised here."""

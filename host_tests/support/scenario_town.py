@@ -1,8 +1,4 @@
-"""The municipality of a scenario, in process: registry, code, ledger, rule engine, mailer and the `headwall` command.
-
-The clock goes from one instant at which something happens to the next, those of rules and mails among them. Nothing is
-faked but the clock, the SMTP server, and the picture of a storm, which takes longer than all the rest.
-"""
+"""The municipality of a scenario: a played town (`headwall_sim.played_town`), its code, and the `headwall` command."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from functools import cache
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from unittest.mock import patch
 
 import sqlalchemy as sa
@@ -28,40 +24,21 @@ from headwall.law.profile import load_profile
 from headwall.ledger import cases, log_book, schema
 from headwall.ledger.append import append_readings
 from headwall.ledger.ledger import Ledger
-from headwall.notify import hyetograph
-from headwall.notify.mailer import Mailer
-from headwall.notify.smtp import Outcome
 from headwall.registry import Registry, load_registry
 from headwall.rules import duties
-from headwall.rules.engine import RuleEngine
 from headwall.rules.facts import StormDuty
 from headwall.settings import Settings, load_settings
+from headwall_sim.played_town import PlayedTown, no_pictures
 
+from support.desk import SETTINGS
 from support.empty_ledger import empty_ledger
-from support.readings import reading
+from support.profile_text import profile_text
 from support.scenario import FOLDER, NEW_YORK, Command, Put, Scenario
-from support.set_clock import SetClock
 
-_PROFILES = FOLDER.parents[1] / "gateway/headwall/law/profiles"
 #: a provision with its tables, up to the next table that is none of them
 _BLOCK = re.compile(r"^\[\[provision\]\]\n.*?(?=^\[(?!\[?provision\.)|\Z)", re.MULTILINE | re.DOTALL)
-_SETTINGS = """
-registry = "registry.toml"
-[mqtt]
-host = "127.0.0.1"
-[smtp]
-host = "127.0.0.1"
-sender = "headwall@town.example"
-[ledger]
-url = "sqlite:///headwall.db"
-attachments = "attachments"
-[notify]
-daily_list = false  # it would be most of the mails
-"""
-#: rules that sweep every few minutes for what has fallen silent; their timers are for scenarios that are about that
-_SWEEP: Final = frozenset({"gauge_silent", "rain_missing", "sensor_faults", "node_faults", "device_neglect"})
-#: a timer that comes again and again without the clock going on is a fault
-_MOST_TIMERS = 5000
+#: the list of each morning would be most of the mails
+_DAILY_LIST = "[notify]\ndaily_list = {}\n"
 
 
 def play(scenario: Scenario, folder: Path, *, without: Collection[str] = ()) -> dict[str, list[str]]:
@@ -89,7 +66,7 @@ def _played(scenario: Scenario, folder: Path, profile: str, *, until_otherwise: 
                 break
             for each in group:
                 town.take(each)
-        town.settle()
+        town.judge()
         return {part: lines for part, lines in town.outcome().items() if part not in scenario.leaves_out}
 
 
@@ -97,7 +74,7 @@ def _profile(scenario: Scenario, folder: Path, without: Collection[str]) -> str:
     """The name of the profile, or the path of one that is as the scenario has it."""
     if not without and not scenario.more_profile:
         return scenario.profile
-    text = (_PROFILES / f"{scenario.profile}.toml").read_text(encoding="utf-8")
+    text = profile_text(scenario.profile)
     gone = {each.id for each in load_profile(scenario.profile).provisions if set(without) & set(each.covers)}
     assert not without or gone, f"{scenario.name}: no provision of {scenario.profile} answers {', '.join(without)}"
 
@@ -116,18 +93,20 @@ def _town(scenario: Scenario, folder: Path, profile: str) -> Iterator[Town]:
     texts = [(FOLDER / "places" / f"{name}.toml").read_text(encoding="utf-8") for name in places]
     text = "\n".join([*texts, scenario.registry]).replace("PROFILE", profile)
     (folder / "registry.toml").write_text(text, encoding="utf-8")
-    text = _SETTINGS.format(daily_list=str(scenario.daily_list).lower())
+    text = SETTINGS + _DAILY_LIST.format(str(scenario.daily_list).lower())
     (folder / "headwall.toml").write_text(text, encoding="utf-8")
     (folder / "headwall.db").write_bytes(empty_ledger())
     settings, registry = load_settings(folder / "headwall.toml"), load_registry(folder / "registry.toml")
     with ExitStack() as stack:
-        town = Town(scenario, folder, settings, registry)
-        stack.callback(town.ledger.close)
+        ledger = Ledger.open(settings.ledger.url)
+        stack.callback(ledger.close)
+        sa.event.listen(ledger.engine, "checkout", _no_disk)
+        town = Town(scenario, folder, ledger, settings, registry)
         # what a command opens is the town, whatever the settings file says
         stack.enter_context(patch.multiple(opened, load_settings=lambda _: settings, load_registry=lambda _: registry))
         stack.enter_context(patch.object(opened, "open_clock", lambda _: town.clock))
-        stack.enter_context(patch.object(opened, "Ledger", _Shared(town.ledger)))
-        stack.enter_context(patch.object(hyetograph, "draw", lambda _: b"a picture"))
+        stack.enter_context(patch.object(opened, "Ledger", _Shared(ledger)))
+        stack.enter_context(no_pictures())
         stack.enter_context(patch.dict("os.environ", HEADWALL_CONFIG=str(folder / "headwall.toml")))
         stack.enter_context(patch.dict("os.environ", COLUMNS="120", NO_COLOR="1"))
         yield town
@@ -154,73 +133,16 @@ class _Shared:
         return getattr(self._ledger, name)
 
 
-class _Inbox:
-    """Takes every mail at once, as a good SMTP server does."""
-
-    def open(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def send(self, _sender: str, _recipient: str, _message: bytes) -> Outcome:
-        return Outcome("sent")
-
-
-class Town:
+class Town(PlayedTown):
     """See the head of the module."""
 
-    def __init__(self, scenario: Scenario, folder: Path, settings: Settings, registry: Registry) -> None:
+    def __init__(
+        self, scenario: Scenario, folder: Path, ledger: Ledger, settings: Settings, registry: Registry
+    ) -> None:
+        super().__init__(scenario.name, ledger, settings, registry, scenario.begins_us, sweeps=scenario.sweeps)
         self._scenario = scenario
         self._folder = folder
-        self._registry = registry
-        self.clock = SetClock(scenario.begins_us)
-        self.ledger = Ledger.open(settings.ledger.url)
-        sa.event.listen(self.ledger.engine, "checkout", _no_disk)
-        profiles = {each.profile: load_profile(each.profile) for each in registry.municipalities}
-        self._engine = RuleEngine(self.ledger, registry, profiles, self.clock, settings.rules, settings.notify)
-        self._mailer = Mailer(settings.smtp, settings.notify, self.ledger, registry, profiles, self.clock)
-        self._mailer._sender = _Inbox()
-        self._seq = 0
-        self._unjudged_us: int | None = None
-        self._mail_us: int | None = None
-        self._entered = True  # something else than readings since all was judged
         self._told: dict[str, list[str]] = {"refused": [], "shown": []}
-        with self.ledger.begin() as conn:
-            for datastream in registry.datastream_ids():
-                node, _, stream = datastream.partition("/")
-                conn.execute(schema.acceptances.insert().values(node=node, stream=stream, by="Olive Officer", at_us=0))
-
-    # --- time ---
-
-    def go_on(self, until_us: int) -> None:
-        """Let the clock go to an instant; what rules and mails wait for happens on the way, readings are judged."""
-        for _ in range(_MOST_TIMERS):
-            next_us = min(self._timers(), default=until_us + 1)
-            self.clock.now = min(next_us, until_us)
-            if next_us > until_us:
-                return
-            self._judge()
-        raise AssertionError(f"{self._scenario.name}: timers do not let the clock go on from {self._when()}")
-
-    def settle(self) -> None:
-        """All is judged and mailed that there is by now."""
-        self._judge()
-
-    def _timers(self) -> list[int]:
-        rules = [each for each in self._engine._rules if self._scenario.sweeps or each.name not in _SWEEP]
-        found = [rule.next_us() for rule in rules]
-        found += [self._mail_us, self._unjudged_us]
-        return [each for each in found if each is not None and each > self.clock.now]
-
-    def _judge(self) -> None:
-        self._unjudged_us = None
-        while self._engine.step() and self._entered:
-            pass  # what a command has entered is judged by itself, before readings
-        self._entered = False
-        assert self._engine.healthy() is None, f"{self._scenario.name} at {self._when()}: {self._engine.healthy()}"
-        self._mail_us = self._mailer.step()
-        assert self._mailer.healthy() is None, f"{self._scenario.name} at {self._when()}: {self._mailer.healthy()}"
 
     def _when(self) -> str:
         return when(self.clock.now)
@@ -230,27 +152,18 @@ class Town:
     def take(self, what: Put | Command) -> None:
         if isinstance(what, Put):
             self._put(what)
-            self._unjudged_us = self._unjudged_us or self.clock.now + self._scenario.judge_us
+            self.judge_at_us = self.judge_at_us or self.clock.now + self._scenario.judge_us
         else:
-            if self._unjudged_us is not None:
-                self._judge()
+            if self.judge_at_us is not None:
+                self.judge()
             if what.text:
                 self._command(what)
-                self._entered = True
-                self._judge()
+                self.judge()
 
     def _put(self, what: Put) -> None:
-        node, _, stream = what.datastream.partition("/")
-        self._registry.require_datastream(what.datastream)
-        rows = []
-        for time_us, value in what.readings:
-            self._seq += 1
-            fields: dict[str, Any] = {"node": node, "stream": stream, "received_us": self.clock.now}
-            if value is None:
-                fields["null_reason"] = what.null
-            rows.append(reading(self._seq, time_us, value, **fields))
+        self.registry.require_datastream(what.datastream)
         with self.ledger.begin() as conn:
-            append_readings(self.ledger, conn, rows)
+            append_readings(self.ledger, conn, list(self.readings(what.datastream, what.readings, what.null)))
 
     def _command(self, what: Command) -> None:
         text = what.text
@@ -295,7 +208,7 @@ class Town:
         for step in case.steps:
             outcome = f" ({step.outcome})" if step.outcome else ""
             yield f"{case.id} | step | {when(step.done_us)} | {step.action}{outcome} by {step.by} | {step.provision}"
-        for each in steps.code_of(conn, self._registry, case).running(case):
+        for each in steps.code_of(conn, self.registry, case).running(case):
             clock = each.clock
             both = f"strict {when(clock.strict_us)}, lenient {when(clock.lenient_us)}"
             met = "" if each.met_us is None else f" | met {when(each.met_us)}"

@@ -1,7 +1,4 @@
-"""Plays a year of `law_year` through Headwall: registry, ledger, rule engine, mailer. The clock jumps ahead.
-
-Nothing is faked but the clock, the SMTP server, and the picture of a storm, which takes longer than all the rest.
-"""
+"""Plays a year of `law_year` through Headwall, in a `played_town`."""
 
 from __future__ import annotations
 
@@ -10,30 +7,22 @@ from collections.abc import Iterator
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from threading import Event
-from types import MappingProxyType
-from typing import Any, Final
-from unittest.mock import patch
+from typing import Final
 
 import sqlalchemy as sa
 import structlog
 from headwall.cases import steps
-from headwall.law.profile import load_profile
 from headwall.ledger import acknowledgements, approvals, entries, schema
 from headwall.ledger.append import NewReading, append_readings
 from headwall.ledger.ledger import Ledger
-from headwall.notify import hyetograph
-from headwall.notify.mailer import Mailer
-from headwall.notify.smtp import Outcome
 from headwall.registry import load_registry
 from headwall.rules import duties
-from headwall.rules.engine import RuleEngine
-from headwall.settings import NotifySettings, RulesSettings, SmtpSettings
+from headwall.rules.facts import StormDuty
+from headwall.settings import MqttSettings, NotifySettings, Settings, SmtpSettings
 
 from headwall_sim.law_year import NEW_YORK, SECOND_US, TOWNS, Happening, Place, World
+from headwall_sim.played_town import PlayedTown, no_pictures
 
-#: rules that sweep every few minutes for what has fallen silent: no gauge here does, and they would be most steps
-_SWEEP: Final = frozenset({"gauge_silent", "rain_missing", "sensor_faults", "node_faults", "device_neglect"})
 _BY: Final = "Ada Clerk"
 _HEAD: Final = """
 [[municipalities]]
@@ -80,38 +69,9 @@ conditions = [{{ met = {met}, by = "Ada Clerk", from = 2020-01-01 }}]
 """
 
 
-class _Clock:
-    """Stands where the play puts it."""
-
-    def __init__(self, now_us: int) -> None:
-        self.now = now_us
-
-    def now_us(self) -> int:
-        return self.now
-
-    def wait(self, wake: Event, until_us: int | None) -> bool:
-        raise NotImplementedError("nothing waits in a play: it calls each part")
-
-    def busy(self, what: str) -> Any:
-        raise NotImplementedError("nothing waits in a play: it calls each part")
-
-
-class _Inbox:
-    """Takes every mail at once, as a good SMTP server does."""
-
-    def open(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def send(self, _sender: str, _recipient: str, _message: bytes) -> Outcome:
-        return Outcome("sent")
-
-
 def registry_text(world: World) -> str:
     """registry.toml of a year."""
-    parts = [_HEAD.format(town=town, profile=town.replace("-", "_")) for town in TOWNS]
+    parts = [_HEAD.format(town=town, profile=_profile(town)) for town in TOWNS]
     roles: dict[str, list[str]] = {}
     for town, (officer, deputy, _) in TOWNS.items():
         for order, person in enumerate((officer, deputy), 1):
@@ -122,6 +82,10 @@ def registry_text(world: World) -> str:
     parts += [_NODE.format(id=gauge, mac=0x240AC4000000 + n) for n, gauge in enumerate(world.gauges)]
     parts += [_site_text(place) for place in world.places]
     return "\n".join(parts)
+
+
+def _profile(town: str) -> str:
+    return town.replace("-", "_")
 
 
 def _site_text(place: Place) -> str:
@@ -143,81 +107,37 @@ def _toml(at_us: int) -> str:
     return datetime.fromtimestamp(at_us // SECOND_US, NEW_YORK).isoformat()
 
 
-class Play:
-    """A year from its begin to its end.
-
-    Attributes:
-        steps: passes of the rule engine so far.
-    """
+class Play(PlayedTown):
+    """A year from its begin to its end."""
 
     def __init__(self, world: World, folder: Path) -> None:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-        self.world = world
-        self.steps = 0
         registry_file = folder / "registry.toml"
         registry_file.write_text(registry_text(world), encoding="utf-8")
-        self.registry = load_registry(registry_file)
-        self.ledger = Ledger.open(f"sqlite:///{folder / 'headwall.db'}")
-        self.clock = _Clock(world.begins_us)
-        profiles = {each.profile: load_profile(each.profile) for each in self.registry.municipalities}
-        smtp = SmtpSettings(host="127.0.0.1", sender="headwall@town.example")
-        notify = NotifySettings(link_key=folder / "link.key")
-        self._engine = RuleEngine(self.ledger, self.registry, profiles, self.clock, RulesSettings(), notify)
-        self._mailer = Mailer(smtp, notify, self.ledger, self.registry, profiles, self.clock)
-        self._mailer._sender = _Inbox()  # type: ignore[assignment]
-        self._timed = [rule for rule in self._engine._rules if rule.name not in _SWEEP]
-        self._mail_us: int | None = None
-        self._seq = 0
+        settings = Settings(
+            registry=registry_file,
+            mqtt=MqttSettings(host="127.0.0.1"),
+            smtp=SmtpSettings(host="127.0.0.1", sender="headwall@town.example"),
+            notify=NotifySettings(link_key=folder / "link.key"),
+        )
+        ledger = Ledger.open(f"sqlite:///{folder / 'headwall.db'}")
+        super().__init__("the year", ledger, settings, load_registry(registry_file), world.begins_us)
+        self._world = world
         self._town = {place.id: place.town for place in world.places}
-        self._clauses = {
-            (town, kind): next(
-                (each.id for each in profiles[town.replace("-", "_")].provisions if each.kind == kind), ""
-            )
-            for town in TOWNS
-            for kind in ("emergency_suspension", "septic_inspection")
-        }
 
     def run(self) -> None:
         """The whole year; AssertionError where a rule or a mail fails."""
-        with patch.object(hyetograph, "draw", lambda _: b"a picture"):
-            with self.ledger.begin() as conn:
-                for gauge in self.world.gauges:
-                    row = {"node": gauge, "stream": "rain.tips", "by": _BY, "at_us": 0}
-                    conn.execute(schema.acceptances.insert().values(**row))
-            for at_us, group in groupby(self.world.happenings, key=lambda each: max(each.at_us, self.world.begins_us)):
-                self._go_on(at_us)
+        begins_us = self._world.begins_us
+        with no_pictures():
+            for at_us, group in groupby(self._world.happenings, key=lambda each: max(each.at_us, begins_us)):
+                self.go_on(at_us)
                 with self.ledger.begin() as conn:
                     self._take(conn, list(group))
-                self._judge()
-            self._go_on(self.world.ends_us)
+                self.judge()
+            self.go_on(self._world.ends_us)
 
     def close(self) -> None:
         self.ledger.close()
-
-    # --- time ---
-
-    def _go_on(self, until_us: int) -> None:
-        while (next_us := min(self._timers(), default=until_us)) < until_us:
-            self.clock.now = max(next_us, self.clock.now)
-            self._judge()
-        self.clock.now = until_us
-
-    def _timers(self) -> Iterator[int]:
-        if self.steps:
-            for each in (self._mail_us, *(rule.next_us() for rule in self._timed)):
-                if each is not None:
-                    yield each
-
-    def _judge(self) -> None:
-        while True:
-            self.steps += 1
-            more = self._engine.step()
-            due = (rule.next_us() for rule in self._timed)
-            if not more and all(each is None or each > self.clock.now for each in due):
-                break
-        self._mail_us = self._mailer.step()
-        assert self._engine.healthy() is None, self._engine.healthy()
-        assert self._mailer.healthy() is None, self._mailer.healthy()
 
     # --- what happens ---
 
@@ -230,13 +150,7 @@ class Play:
                 getattr(self, f"_{each.what}")(conn, each)
 
     def _rows(self, each: Happening) -> Iterator[NewReading]:
-        for time_us in each.more["tips"]:
-            self._seq += 1
-            yield NewReading(
-                node=each.more["gauge"], stream="rain.tips", jid="0123456789abcdef", seq=self._seq, time_us=time_us,
-                boot=None, uptime_ms=None, value=1.0, total=None, null_reason=None, quality=1, quarantine=None,
-                source="node", received_us=self.clock.now,
-            )  # fmt: skip
+        return self.readings(f"{each.more['gauge']}/rain.tips", ((time_us, 1.0) for time_us in each.more["tips"]))
 
     def _enter(self, conn: sa.Connection, each: Happening, body: entries.Body) -> None:
         done_us = each.more.get("done", self.clock.now)
@@ -257,54 +171,53 @@ class Play:
     def _pumped(self, conn: sa.Connection, each: Happening) -> None:
         self._enter(conn, each, entries.PumpOut())
 
-    def _open_duties(self, conn: sa.Connection, site: str) -> Iterator[duties.AnyDuty]:
-        return (each for each in duties.listed(conn, site=site))
-
     def _storm_reports(self, conn: sa.Connection, each: Happening) -> None:
-        for duty in self._open_duties(conn, each.site):
-            if type(duty.body).__name__ == "StormDuty":
+        for duty in duties.listed(conn, site=each.site):
+            if isinstance(duty.body, StormDuty):
                 now_us = self.clock.now
                 duties.close_duty(conn, duty.id, "received", by=_BY, at_us=now_us, now_us=now_us)
 
     def _seen(self, conn: sa.Connection, each: Happening) -> None:
-        for duty in self._open_duties(conn, each.site):
+        for duty in duties.listed(conn, site=each.site):
             acknowledgements.add(conn, f"duty/{duty.id}", by=_BY, now_us=self.clock.now)
 
+    def _clause(self, site: str, kind: str) -> str:
+        """The clause of a kind that a site's municipality has; "" without one."""
+        code = self.profiles[_profile(self._town[site])]
+        return next((each.id for each in code.provisions if each.kind == kind), "")
+
     def _approve(self, conn: sa.Connection, each: Happening, body: approvals.Body, from_us: int) -> None:
-        where: dict[str, Any] = {
-            "municipality": self._town[each.site],
-            "site": each.site,
-            "from_us": from_us,
-            "to_us": None,
-        }
-        approvals.add_approval(conn, body, **where, by=_BY, now_us=self.clock.now)
+        approvals.add_approval(
+            conn,
+            body,
+            municipality=self._town[each.site],
+            site=each.site,
+            from_us=from_us,
+            to_us=None,
+            by=_BY,
+            now_us=self.clock.now,
+        )
 
     def _declared(self, conn: sa.Connection, each: Happening) -> None:
-        clause = self._clauses[self._town[each.site], "septic_inspection"]
-        given: dict[str, Any] = {
-            "provision": clause,
-            "holder": "the system",
-            "granted_by": _BY,
-            "reference": "resolution 12",
-        }
-        self._approve(conn, each, approvals.SpecialConditions(**given), each.more["from"])
+        clause = self._clause(each.site, "septic_inspection")
+        body = approvals.SpecialConditions(
+            provision=clause, holder="the system", granted_by=_BY, reference="resolution 12"
+        )
+        self._approve(conn, each, body, each.more["from"])
 
     def _suspended(self, conn: sa.Connection, each: Happening) -> None:
-        clause = self._clauses[self._town[each.site], "emergency_suspension"]
-        given: dict[str, Any] = {
-            "provision": clause,
-            "holder": "12 Brook Lane",
-            "granted_by": _BY,
-            "reference": "order 3",
-        }
-        self._approve(conn, each, approvals.Suspension(reason="paint", **given), self.clock.now)
+        clause = self._clause(each.site, "emergency_suspension")
+        body = approvals.Suspension(
+            provision=clause, holder="12 Brook Lane", granted_by=_BY, reference="order 3", reason="paint"
+        )
+        self._approve(conn, each, body, self.clock.now)
 
     def _suspension(self, conn: sa.Connection, site: str) -> int:
         found = approvals.of_site(conn, self._town[site], site)
         return next(each.id for each in found if each.kind == "suspension")
 
     def _reasons(self, conn: sa.Connection, each: Happening) -> None:
-        if not self._clauses[self._town[each.site], "emergency_suspension"]:
+        if not self._clause(each.site, "emergency_suspension"):
             return
         step = approvals.Followed(step="reasons", at_us=self.clock.now, by=_BY, means="in writing")
         approvals.add_step(conn, self._suspension(conn, each.site), step, by=_BY, now_us=self.clock.now)
@@ -314,14 +227,16 @@ class Play:
         approvals.end_approval(conn, number, at_us=now_us, reason="clean", ended_by=_BY, by=_BY, now_us=now_us)
 
     def _case_open(self, conn: sa.Connection, each: Happening) -> None:
-        given: dict[str, Any] = {
-            "kind": "suspected_discharge",
-            "by": _BY,
-            "seen_us": self.clock.now,
-            "note": "grey water",
-        }
+        now_us = self.clock.now
         steps.open_by_person(
-            conn, self.registry, each.site, **given, now_us=self.clock.now, details=MappingProxyType({})
+            conn,
+            self.registry,
+            each.site,
+            kind="suspected_discharge",
+            by=_BY,
+            seen_us=now_us,
+            note="grey water",
+            now_us=now_us,
         )
 
     def _case(self, conn: sa.Connection, site: str) -> int:
