@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from hypothesis import strategies as st
 from support.desk import Desk
 from support.empty_ledger import empty_ledger
 from support.place_house import place
+from support.profile_text import profile_text
 from support.rules_house import HOUR, at
 
 SITE = "outfall-7"
@@ -30,9 +30,7 @@ START, END = at("2025-06-02 12:00"), at("2025-06-02 20:00")  # New York is four 
 
 
 def desk_under(folder: Path, code: str) -> Desk:
-    place(folder, "stage.level", "")
-    file = folder / "registry.toml"
-    file.write_text(file.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{code}"'), "utf-8")
+    place(folder, "stage.level", "", code)
     (folder / "headwall.db").write_bytes(empty_ledger())
     return Desk(folder)
 
@@ -168,8 +166,7 @@ reason = "resolution 12"
 def desk_that_chose(folder: Path, code: str, key: str, value: str) -> Desk:
     """Under a code whose municipality has read an open question in its own way."""
     own = folder / "own.toml"
-    text = files("headwall.law").joinpath("profiles", f"{code}.toml").read_text("utf-8")
-    own.write_text(text + CHOICE.format(key=key, value=value), "utf-8")
+    own.write_text(profile_text(code) + CHOICE.format(key=key, value=value), "utf-8")
     return desk_under(folder, str(own))
 
 

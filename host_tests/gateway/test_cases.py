@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +11,14 @@ from headwall.cases import steps
 from headwall.cases.kinds import KINDS
 from headwall.cases.states import ENDED, MOVES, STATES, WITHOUT_A_PERSON
 from headwall.errors import InputError, UnknownThingError
-from headwall.law import localtime
 from headwall.ledger import cases, log_book
 from headwall.ledger.cases import Case
 from headwall.registry import Registry
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.case_town import local, shown
 from support.outfall_house import DAY, PULSE, SITE, START, OutfallHouse, outfall_registry, quiet
 from support.rules_house import HOUR, MINUTE, at
-
-NEW_YORK = localtime.zone("America/New_York")
-
-
-def local(text: str) -> int:
-    """The instant of a local time such as "06-10 15:30" of 2026."""
-    return localtime.from_local(datetime.fromisoformat(f"2026-{text}"), NEW_YORK)
-
-
-def shown(instant_us: int | None) -> str:
-    return "" if instant_us is None else localtime.iso(instant_us, NEW_YORK)[5:16].replace("T", " ")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from headwall.law.ambiguities import question_of, questions, settings
+from support.profile_text import profile_text
 from support.scenario import outcome_text, read_scenario
 from support.scenario_town import play
 
@@ -36,10 +37,6 @@ def _outcome(profile: str, text: str, key: str, value: str) -> str:
         return outcome_text(play(read_scenario(path), Path(folder)))
 
 
-def _profile(name: str) -> str:
-    return (_GATEWAY / "law" / "profiles" / f"{name}.toml").read_text("utf-8")
-
-
 @pytest.mark.parametrize("case", _CASES, ids=[each["key"] for each in _CASES])
 def test_value_that_is_chosen_changes_what_comes_of_it(case: dict[str, Any]) -> None:
     text = _FILE["begin"].get(case.get("goes_on"), "") + case["scenario"]
@@ -56,7 +53,7 @@ def test_value_that_is_chosen_changes_what_comes_of_it(case: dict[str, Any]) -> 
 @pytest.mark.parametrize("case", _FILE["data"], ids=[each["question"] for each in _FILE["data"]])
 def test_what_a_profile_has_otherwise_changes_what_comes_of_it(case: dict[str, Any], tmp_path: Path) -> None:
     said = []
-    for n, text in enumerate((_profile(case["as"]), _profile(case["as"]).replace(case["old"], case["new"], 1))):
+    for n, text in enumerate((profile_text(case["as"]), profile_text(case["as"]).replace(case["old"], case["new"], 1))):
         folder = tmp_path / str(n)
         path = folder / "town" / "case.toml"
         path.parent.mkdir(parents=True)

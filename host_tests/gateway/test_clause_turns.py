@@ -22,10 +22,8 @@ def test_sites_that_persons_entered_something_of_take_turns(tmp_path: Path, monk
         house = make(project() + more).at("2026-06-02 09:00")
         assert others(house) == []
         monkeypatch.setattr(clause_duties, "_AT_ONCE", 2)
-        with house.ledger.begin() as conn:
-            for n in range(5):
-                told = {"subject": f"yard-{n}", "done_us": local("2026-06-02 08:00"), "by": "Tom"}
-                entries.add_entry(conn, entries.PlanSeen(there=True), **told, now_us=house.clock.now)
+        for n in range(5):
+            house.entered(f"yard-{n}", entries.PlanSeen(there=True), local("2026-06-02 08:00"), by="Tom")
         turns = []
         for _ in range(4):
             house.engine.step()

@@ -18,7 +18,6 @@ from headwall.ledger.entries import (
     MonitoringReport,
     StageTold,
     Training,
-    add_entry,
 )
 from headwall.rules.clauses.money import shares
 from hypothesis import given
@@ -47,8 +46,7 @@ def _step(house: Building, when: str, step: str) -> int:
 
 def _train(house: Building, person: str, when: str, hours: str = "4", credential: str = "") -> None:
     body = Training(hours=hours, credential=credential, reference="card")
-    with house.ledger.begin() as conn:
-        add_entry(conn, body, subject=person, done_us=local(when), by="Olive", now_us=house.clock.now)
+    house.entered(person, body, local(when))
 
 
 # --- training and certification ---

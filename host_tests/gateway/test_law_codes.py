@@ -29,6 +29,7 @@ from headwall.law.provisions import (
 )
 from headwall.law.state_spill import state_spill
 from headwall.law.storm_report import StormReport
+from support.profile_text import profile_text
 
 CODES = ["bayville", "elmsford", "hillburn", "horseheads", "north_castle"]
 TODAY = date(2026, 6, 10)
@@ -270,8 +271,7 @@ def test_provision_has_the_date_of_its_article_unless_it_has_its_own(name: str) 
         assert each.valid_from is not None or name == "bayville", each.id
         article = code.articles[each.article]
         own = f'id = "{each.id}"\n(?:(?!\n\\[\\[).)*?\nfrom = '
-        text = (Path(__file__).parents[2] / f"gateway/headwall/law/profiles/{name}.toml").read_text(encoding="utf-8")
-        assert each.valid_from == article.valid_from or re.search(own, text, re.DOTALL), each.id
+        assert each.valid_from == article.valid_from or re.search(own, profile_text(name), re.DOTALL), each.id
 
 
 @pytest.mark.parametrize("name", CODES)

@@ -6,20 +6,13 @@ from pathlib import Path
 
 import pytest
 from headwall.law.profile import load_profile, profile_names
-from headwall.registry import Registry, load_registry
+from headwall.registry import Registry
 from headwall.rules import duties
 from headwall.web.status import gauges_at
 from support.rules_house import HOUR, House, at, make_registry
 
 CHECKOUT = Path(__file__).parents[2]
 STORM = at("2026-06-10 12:00")
-
-
-def village(folder: Path, profile: str) -> Registry:
-    make_registry(folder)
-    path = folder / "registry.toml"
-    path.write_text(path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{profile}"'), "utf-8")
-    return load_registry(path)
 
 
 def judged(registry: Registry, tips: int) -> list[duties.Duty]:
@@ -34,14 +27,14 @@ def judged(registry: Registry, tips: int) -> list[duties.Duty]:
 
 @pytest.mark.parametrize("profile", profile_names())
 def test_two_inches_of_rain_make_a_report_due_in_elmsford_alone(profile: str, tmp_path: Path) -> None:
-    found = [each.body.provision for each in judged(village(tmp_path, profile), 200)]
+    found = [each.body.provision for each in judged(make_registry(tmp_path, code=profile), 200)]
     assert found == (["elmsford-288-8a2-storm"] if profile == "elmsford" else [])
 
 
 def test_code_of_a_sixth_municipality_is_judged_by_its_own_numbers(tmp_path: Path) -> None:
     own = tmp_path / "nowhere.toml"
     own.write_text((CHECKOUT / "docs/templates/municipality.toml").read_text("utf-8"), "utf-8")
-    registry = village(tmp_path, str(own))
+    registry = make_registry(tmp_path, code=str(own))
     assert judged(registry, 99) == []  # an inch is asked for
     (duty,) = judged(registry, 100)
     assert duty.body.provision == "nowhere-1-1-storm"
@@ -50,7 +43,7 @@ def test_code_of_a_sixth_municipality_is_judged_by_its_own_numbers(tmp_path: Pat
 
 @pytest.mark.parametrize("profile", profile_names())
 def test_page_shows_the_gauges_of_every_municipality(profile: str, tmp_path: Path) -> None:
-    registry = village(tmp_path, profile)
+    registry = make_registry(tmp_path, code=profile)
     house = House(registry, STORM + 24 * HOUR)
     house.rain(STORM, 60)
     house.judge()
@@ -84,7 +77,7 @@ def amended(folder: Path) -> Registry:
     assert old in text
     own = folder / "nowhere.toml"
     own.write_text(text.replace(old, f"to = 2026-06-14\n{old}") + AMENDED, "utf-8")
-    return village(folder, str(own))
+    return make_registry(folder, code=str(own))
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,7 @@ EVERY = [(code, kind) for code in profile_names() for kind in CASES if code in T
 
 def _prepared(folder: Path, code: str, kind: str) -> None:
     """Registry and ledger of a municipality under one of the codes, with a confirmed case 1."""
-    outfall_registry(folder)
-    path = folder / "registry.toml"
-    path.write_text(path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{code}"'), "utf-8")
-    registry, now_us = load_registry(path), SystemClock().now_us()
+    registry, now_us = outfall_registry(folder, code), SystemClock().now_us()
     ledger = Ledger.open(f"sqlite:///{folder / 'headwall.db'}")
     with ledger.begin() as conn:
         seen_us, note = now_us - 40 * DAY, "brown water at the outfall"

@@ -9,9 +9,9 @@ from headwall.errors import ConfigurationError
 from headwall.law import profile
 from headwall.law.profile import StormReport, load_profile, parse_profile
 from headwall.units import parse_depth
+from support.profile_text import profile_text
 
-PROFILES = Path(profile.__file__).parent / "profiles"
-ELMSFORD = (PROFILES / "elmsford.toml").read_text(encoding="utf-8")
+ELMSFORD = profile_text("elmsford")
 HOUR_US = 3_600_000_000
 
 
@@ -69,7 +69,7 @@ def test_absent_state_permit_is_said() -> None:
 
 @pytest.mark.parametrize("name", profile.profile_names())
 def test_no_profile_says_that_no_inspection_is_needed(name: str) -> None:
-    assert not re.search(r"no\s+inspection", (PROFILES / f"{name}.toml").read_text(encoding="utf-8"), re.IGNORECASE)
+    assert not re.search(r"no\s+inspection", profile_text(name), re.IGNORECASE)
 
 
 def test_municipalitys_choice_holds_from_its_date_and_keeps_the_rest() -> None:

@@ -19,7 +19,6 @@ from headwall.ledger.entries import (
     SepticMeasurement,
     SepticRepair,
     Withdrawal,
-    add_entry,
 )
 from headwall.rules import duties
 from headwall.rules.duties import Duty
@@ -54,9 +53,7 @@ class TankHouse(House):
         )
         super().__init__(registry, START)
         self.probe = Probe(self.ledger)
-        with self.ledger.begin() as conn:
-            for stream in ("liquid.level", "scum.level", "sludge.level"):
-                conn.execute(_accepted(stream))
+        self.accept(TANK, "liquid.level", "scum.level", "sludge.level")
 
     def levels(self, of: str, *readings: tuple[int, float]) -> None:
         """Readings as they come, the clock at the newest; judged."""
@@ -65,11 +62,9 @@ class TankHouse(House):
 
     def enter(self, body: Body, done_us: int, by: str = "Ida Brook", replaces: int | None = None) -> int:
         self.clock.now = max(self.clock.now, done_us)
-        with self.ledger.begin() as conn:
-            made = add_entry(conn, body, subject=SITE, done_us=done_us, by=by, now_us=self.clock.now, replaces=replaces)
-        assert made is not None
+        number = self.entered(SITE, body, done_us, by=by, replaces=replaces)
         self.judge()
-        return made.id
+        return number
 
     def declare(self, from_us: int, to_us: int | None = None) -> None:
         body = SpecialConditions(
@@ -94,12 +89,6 @@ class TankHouse(House):
     def mails(self) -> list[tuple[str, str, bool]]:
         """(what, how, present) of signs that are told."""
         return [(f.what, how, f.present) for _, _, how, f in self.outbox() if isinstance(f, SiteSign)]
-
-
-def _accepted(stream: str) -> Any:
-    from headwall.ledger import schema
-
-    return schema.acceptances.insert().values(node=TANK, stream=stream, by="Hal", at_us=0)
 
 
 @pytest.fixture

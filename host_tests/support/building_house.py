@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
 
 import sqlalchemy as sa
 from headwall.law import localtime
 from headwall.ledger import schema
-from headwall.ledger.entries import Body, PlanSeen, Presence, Signature, SiteReport, Withdrawal, add_entry
+from headwall.ledger.entries import Body, PlanSeen, Presence, Signature, SiteReport, Withdrawal
 from headwall.registry import Registry, load_registry
 from headwall.rules import duties
 from headwall.rules.facts import ClauseDuty
 
+from support.profile_text import profile_text
 from support.registry_text import ACTIVE
 from support.rules_house import House, make_registry
 
@@ -53,15 +53,14 @@ def building_registry(
     Args:
         contractor: its developer, `builder`, is its trained contractor too.
     """
-    make_registry(folder, more=projects, status=status)
     path, own = folder / "registry.toml", folder / "code.toml"
-    law = files("headwall.law").joinpath("profiles", f"{code}.toml").read_text("utf-8")
-    own.write_text(law + "\n" + choices, "utf-8")
-    text = path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{own}"')
-    if contractor:
-        part = '{ person = "builder", role = "developer", from = 2020-01-01 }'
-        text = text.replace(part, f"{part}, {part.replace('developer', 'trained_contractor')}")
-    path.write_text(text, "utf-8")
+    own.write_text(f"{profile_text(code)}\n{choices}", "utf-8")
+    registry = make_registry(folder, code=str(own), more=projects, status=status)
+    if not contractor:
+        return registry
+    part = '{ person = "builder", role = "developer", from = 2020-01-01 }'
+    both = f"{part}, {part.replace('developer', 'trained_contractor')}"
+    path.write_text(path.read_text("utf-8").replace(part, both), "utf-8")
     return load_registry(path)
 
 
@@ -70,12 +69,7 @@ class Building(House):
 
     def enter(self, body: Body, when: str, by: str, replaces: int | None = None) -> int:
         """Put an entry into the ledger, done at a local time; its number."""
-        with self.ledger.begin() as conn:
-            made = add_entry(
-                conn, body, subject="yard", done_us=local(when), by=by, now_us=self.clock.now, replaces=replaces
-            )
-        assert made is not None
-        return made.id
+        return self.entered("yard", body, local(when), by=by, replaces=replaces)
 
     def report(
         self,

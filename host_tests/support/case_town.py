@@ -17,7 +17,6 @@ from headwall.law.profile import Profile
 from headwall.ledger import cases, log_book
 from headwall.ledger.cases import Case
 from headwall.ledger.ledger import Ledger
-from headwall.registry import load_registry
 
 from support.outfall_house import SITE, outfall_registry
 
@@ -38,10 +37,7 @@ class CaseTown:
     """Ledger and registry; `now` is late, so that whatever happened can be entered."""
 
     def __init__(self, folder: Path, code: str) -> None:
-        outfall_registry(folder)
-        path = folder / "registry.toml"
-        path.write_text(path.read_text("utf-8").replace('profile = "elmsford"', f'profile = "{code}"'), "utf-8")
-        self.registry = load_registry(path)
+        self.registry = outfall_registry(folder, code)
         self.ledger = Ledger.open("sqlite://")
         self.now = local("12-30 09:00")
 

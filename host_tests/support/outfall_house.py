@@ -6,9 +6,8 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from headwall.ledger import schema
 from headwall.ledger.append import append_readings
-from headwall.registry import Registry, load_registry
+from headwall.registry import Registry
 
 from support.registry_text import node, sensors, site
 from support.rules_house import HOUR, MINUTE, PRIMARY, House, at, make_registry
@@ -33,13 +32,9 @@ _OUTFALL = node("node-7", "240ac400001b", "meter.flow", "water.temperature") + s
 )
 
 
-def outfall_registry(folder: Path, profile: str = "elmsford") -> Registry:
-    """The village with its outfall, under the code of a profile."""
-    make_registry(folder)
-    path = folder / "registry.toml"
-    text = (path.read_text("utf-8") + _OUTFALL).replace('"elmsford"', f'"{profile}"')
-    path.write_text(text, "utf-8")
-    return load_registry(path)
+def outfall_registry(folder: Path, code: str = "elmsford") -> Registry:
+    """The village with its outfall, under a code."""
+    return make_registry(folder, code=code, more=_OUTFALL)
 
 
 class OutfallHouse(House):
@@ -47,8 +42,7 @@ class OutfallHouse(House):
 
     def __init__(self, registry: Registry, *, url: str = "sqlite://") -> None:
         super().__init__(registry, START, url=url)
-        with self.ledger.begin() as conn:
-            conn.execute(schema.acceptances.insert().values(node="node-7", stream="meter.flow", by="Olive", at_us=0))
+        self.accept("node-7", "meter.flow")
 
     def feed(self, readings: Sequence[Reading], every: int = 2000) -> None:
         """Readings in the order given, judged after each part; the clock stands at the newest."""

@@ -17,7 +17,7 @@ _HEAD = """
 [[municipalities]]
 id = "elmsford"
 name = "Village of Elmsford"
-profile = "elmsford"
+profile = "CODE"
 
 [[people]]
 id = "sam"
@@ -44,10 +44,11 @@ STREAMS = {
 }
 
 
-def place(folder: Path, streams: str, more: str) -> Registry:
-    """A registry of one outfall with the named datastreams in their roles, and more TOML below the site."""
+def place(folder: Path, streams: str, more: str, code: str = "elmsford") -> Registry:
+    """A registry of one outfall under a code: the named datastreams in their roles, and more TOML below the site."""
     roles = sensors({f"node-7/{name}": STREAMS[name] for name in streams.split()})
-    text = _HEAD + node("node-7", "240ac400001b", *STREAMS, installer="sam") + site("outfall-7", "outfall", roles)
+    head = _HEAD.replace("CODE", code)
+    text = head + node("node-7", "240ac400001b", *STREAMS, installer="sam") + site("outfall-7", "outfall", roles)
     path = folder / "registry.toml"
     path.write_text(text.replace(SINCE, "2025-01-01") + more, "utf-8")
     return load_registry(path)

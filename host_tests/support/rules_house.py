@@ -37,7 +37,7 @@ _PEOPLE = """
 [[municipalities]]
 id = "elmsford"
 name = "Village of Elmsford"
-profile = "elmsford"
+profile = "CODE"
 time_zone = "America/New_York"
 
 [[people]]
@@ -76,6 +76,7 @@ BOARD_B = node("board-b", "240ac400000b", stream("rain.tips", 'tip = "0.2 mm"'))
 def make_registry(
     folder: Path,
     *,
+    code: str = "elmsford",
     tip: str = "0.01 in",
     status: str = ACTIVE,
     more: str = "",
@@ -84,13 +85,14 @@ def make_registry(
     nodes: str = "",
     gauge: str = "",
 ) -> Registry:
-    """One site with its gauge; `gauge` are more lines of its datastream, `nodes` and `more` are tables."""
+    """One site with its gauge, under a code; `gauge` are lines of its datastream, `nodes` and `more` are tables."""
     rain = stream("rain.tips", f'tip = "{tip}"', gauge)
     developer = 'people = [{ person = "builder", role = "developer", from = 2020-01-01 }]'
     board = node("board-a", "240ac400000a", rain, place="north gate")
     yard = site("yard", "construction", developer, f"gauges = [{gauges}]", status=status)
     path = folder / "registry.toml"
-    path.write_text((_PEOPLE + board + nodes + yard + more).replace(SINCE, since), "utf-8")
+    text = _PEOPLE.replace("CODE", code) + board + nodes + yard + more
+    path.write_text(text.replace(SINCE, since), "utf-8")
     return load_registry(path)
 
 
@@ -132,9 +134,11 @@ class House:
     def close(self) -> None:
         self.ledger.close()
 
-    def accept(self) -> None:
+    def accept(self, node: str = "board-a", *streams: str) -> None:
+        """Take datastreams of a node, by default its gauge, out of commissioning."""
         with self.ledger.begin() as conn:
-            conn.execute(schema.acceptances.insert().values(node="board-a", stream="rain.tips", by="Olive", at_us=0))
+            for stream in streams or ("rain.tips",):
+                conn.execute(schema.acceptances.insert().values(node=node, stream=stream, by="Olive", at_us=0))
 
     def put(self, *readings: tuple[int, float | None], **fields: Any) -> None:
         """Readings (time, value) as they arrive."""
@@ -188,16 +192,16 @@ class House:
     def snow(self, start_us: int, end_us: int, depth: str, *, replaces: int | None = None, gauge: str = GAUGE) -> int:
         """Water of snow that Olive has measured; returns the number of the entry."""
         body = SnowWater(depth=depth, start_us=start_us, end_us=end_us)
-        return self._enter(body, end_us, gauge, replaces)
+        return self.entered(gauge, body, end_us, replaces=replaces)
 
     def withdraw(self, entry: int, done_us: int) -> None:
-        self._enter(Withdrawal(reason="a mistake"), done_us, GAUGE, entry)
+        self.entered(GAUGE, Withdrawal(reason="a mistake"), done_us, replaces=entry)
 
-    def _enter(self, body: Body, done_us: int, gauge: str, replaces: int | None) -> int:
+    def entered(self, subject: str, body: Body, done_us: int, *, by: str = "Olive", replaces: int | None = None) -> int:
+        """The number of an entry that a person has made."""
+        now_us = self.clock.now
         with self.ledger.begin() as conn:
-            added = add_entry(
-                conn, body, subject=gauge, done_us=done_us, by="Olive", now_us=self.clock.now, replaces=replaces
-            )
+            added = add_entry(conn, body, subject=subject, done_us=done_us, by=by, now_us=now_us, replaces=replaces)
         assert added is not None
         return added.id
 
