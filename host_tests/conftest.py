@@ -12,6 +12,7 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -21,6 +22,9 @@ from headwall_sim.broker import NOT_AFTER, NOT_BEFORE, Account, Broker, open_bro
 from headwall_sim.influx_server import InfluxServer
 from headwall_sim.mailbox import Mailbox
 from support.postgres_server import PostgresServer
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REQUIRE_PARTS = os.environ.get("HEADWALL_REQUIRE_PARTS") == "1"
 #: files that take longest, the longest first: a worker that began one of them late would end long after the others
@@ -180,6 +184,18 @@ def postgres_url(_postgres: PostgresServer) -> str:
 def chromium_path() -> Path:
     """The real Chromium's program, for Playwright's executable_path."""
     return need("chromium")
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path: Path) -> Iterator[Browser]:
+    """It, running without a window."""
+    from playwright.sync_api import sync_playwright  # slow to load, for the few tests of pages
+
+    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(chromium_path), args=flags)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

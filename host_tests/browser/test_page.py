@@ -13,7 +13,7 @@ from headwall.rules import duties
 from headwall.rules.facts import GaugeSilent, to_body
 from headwall.web.app import create_app
 from headwall.web.server import WebServer
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from support.mail_facts import (
     CROSSING_US,
     GAUGE,
@@ -32,16 +32,7 @@ from support.mail_facts import (
 from support.set_clock import SetClock
 
 pytestmark = pytest.mark.chromium
-_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-
-
-@pytest.fixture(scope="module")
-def chromium(chromium_path: Path) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(chromium_path), args=_FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from headwall.notify.links import Links
 from headwall.settings import NotifySettings, SmtpSettings
 from headwall.web.app import create_app
 from headwall.web.server import WebServer
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from support.mail_facts import (
     CROSSING_US,
     HOUR_US,
@@ -36,17 +36,8 @@ from support.mail_facts import (
 from support.set_clock import SetClock
 
 pytestmark = pytest.mark.chromium
-_FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 ATTACK = "<img src=x onerror=\"document.title='taken'\">"
 SMTP = SmtpSettings(host="127.0.0.1", sender="headwall@village.example")
-
-
-@pytest.fixture(scope="module")
-def chromium(chromium_path: Path) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(chromium_path), args=_FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
