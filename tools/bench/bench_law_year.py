@@ -28,7 +28,8 @@ SITES, DAYS = 60, 60  # as many as `make bench` has time for
 
 
 def main() -> None:
-    sites, days = (int(each) for each in (*sys.argv[1:3], *map(str, (SITES, DAYS)[len(sys.argv) - 1 :])))
+    sites = int(sys.argv[1]) if len(sys.argv) > 1 else SITES
+    days = int(sys.argv[2]) if len(sys.argv) > 2 else DAYS
     world = make(1, sites, days)
     with tempfile.TemporaryDirectory() as folder:
         play = Play(world, Path(folder))
