@@ -132,6 +132,10 @@ class Codes(Mapping[str, Profile]):
         self._now, self._newest = in_force(conn, self._shipped), newest
         return newest
 
+    def forget(self) -> None:
+        """Let the next `follow` take in everything: what was done with the last was rolled back."""
+        self._newest = -1
+
     def since(self, conn: sa.Connection, n: int) -> list[Decided]:
         """What was entered of these codes after a row of the log book."""
         towns = {each.municipality for each in self._shipped.values()}

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, wrapped
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, print_json, wrapped
 from headwall.cli.opened import Opened, minute, named, opened, parse_time, place_of
 from headwall.codes import code_of
 from headwall.errors import InputError, UnknownThingError
@@ -158,7 +158,7 @@ def add(
             print(json.dumps(None) if as_json else "The register has this already; nothing was added.")
             return
         if as_json:
-            _print_json(as_data(made))
+            print_json(as_data(made))
             return
         print(f"Approval {made.id}: {said(made)}, {_span(made, at)}.")
         print(f"Under {found.clause.citation} ({found.clause.confidence_text}); entered by {who}.")
@@ -199,7 +199,7 @@ def step(
             made = approvals.add_step(conn, number, followed, by=who, now_us=now_us)
             log_book.append(conn, "approval_step", who, {**_log_body(made), "step": followed.step}, now_us)
         if as_json:
-            _print_json(as_data(made))
+            print_json(as_data(made))
             return
         what = approvals.STEPS[made.kind][followed.step]
         print(f"Approval {number}: {what}, {minute(at_us, at.zone)}, by {did}; {made.id} stands in its stead.")
@@ -236,7 +236,7 @@ def end(
             kind = _ENDS.get(made.kind, ("approval_ended", ""))[0]
             log_book.append(conn, kind, who, _log_body(made), now_us)
         if as_json:
-            _print_json(as_data(made))
+            print_json(as_data(made))
             return
         what = _ENDS.get(made.kind, ("", "ended"))[1]
         print(f"Approval {number}: {what} as of {minute(at_us, at.zone)} by {decided}; {made.id} stands in its stead.")
@@ -266,7 +266,7 @@ def list_approvals(
             and (at_us is None or (each.from_us <= at_us and (each.to_us is None or at_us < each.to_us)))
         ]
         if as_json:
-            _print_json([as_data(each, replaced.get(each.id)) for each in found])
+            print_json([as_data(each, replaced.get(each.id)) for each in found])
         elif not found:
             print("Nothing stands in the register for that.")
         else:
@@ -285,7 +285,7 @@ def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson 
         if found is None:
             raise UnknownThingError(f"there is no approval {number}; `headwall approval list` shows them")
         if as_json:
-            _print_json(as_data(found, instead))
+            print_json(as_data(found, instead))
             return
         table = Table(show_header=False, box=None, pad_edge=False)
         table.add_row("Approval", f"{number}" + ("" if instead is None else f", for which {instead} stands now"))
@@ -388,10 +388,6 @@ def _waits(at: Opened, made: approvals.Approval) -> list[str]:
 
 def _instant(at: Opened, text: str | None, option: str) -> int | None:
     return None if text is None else parse_time(text, at.zone, option)
-
-
-def _print_json(found: Any) -> None:
-    print(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 def as_data(found: approvals.Approval, replaced_by: int | None = None) -> dict[str, Any]:

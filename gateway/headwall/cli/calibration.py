@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.opened import Opened, minute, opened
 from headwall.derive.calibrated import line_of
 from headwall.derive.calibration_due import Due, calibration_due
@@ -118,7 +118,7 @@ def list_calibrations(
         if node is not None and not found:
             at.registry.require_node(node)
         if as_json:
-            print(json.dumps([msgspec.to_builtins(each.calibration) for each in found], indent=2))
+            print_json([msgspec.to_builtins(each.calibration) for each in found])
         else:
             print("\n".join(_lines(found, at)) or "No calibration is in the ledger.")
 

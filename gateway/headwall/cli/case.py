@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import msgspec
@@ -15,7 +14,7 @@ from headwall.cases.kinds import KINDS, kind_of
 from headwall.cases.states import ENDED
 from headwall.cli import case_after, case_letter, case_spill, case_text
 from headwall.cli.case_step import At, By, Number, plain, take, told
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, print_json
 from headwall.cli.opened import minute, named, opened, parse_time
 from headwall.ledger import cases
 
@@ -74,7 +73,7 @@ def list_cases(
         if kind is not None:
             kind_of(kind)
         if as_json:
-            print(json.dumps([case_text.data(at, each) for each in found], indent=2, ensure_ascii=False))
+            print_json([case_text.data(at, each) for each in found])
             return
         if not found:
             print("No case is open. What no sensor sees is not excluded by that.")
@@ -100,7 +99,7 @@ def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson 
             fact = case_text.fact_of(conn, case)
         if as_json:
             seen = None if fact is None else msgspec.to_builtins(fact)
-            print(json.dumps({**case_text.data(at, case), "seen": seen}, indent=2, ensure_ascii=False))
+            print_json({**case_text.data(at, case), "seen": seen})
             return
         case_text.print_case(at, case, fact)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, wrapped
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, print_json, wrapped
 from headwall.cli.opened import Opened, named, opened
 from headwall.errors import InputError
 from headwall.law.provisions import AlternativeRemedies
@@ -88,7 +87,7 @@ def _draft(at: Opened, matter: Matter, made: Letter, who: str, into: Path, as_js
     open_ = [{"key": each.key, "says": each.says, "demanded": each.demanded} for each in made.blanks if not each.filled]
     if as_json:
         body = {"case": case.id, "kind": made.kind, "provision": made.provision, "row": row, "signed": False}
-        print(json.dumps({**body, "files": names, "blanks": open_, "unconfirmed": made.unconfirmed}, indent=2))
+        print_json({**body, "files": names, "blanks": open_, "unconfirmed": made.unconfirmed})
         return
     print(f"Case {case.id}: draft, {made.title.lower()}, by {who}: {' and '.join(names)}")
     for line in made.left:
@@ -120,7 +119,7 @@ def _sign(at: Opened, matter: Matter, made: Letter, who: str, into: Path, file: 
     name = _write(into / f"case-{case.id}-{made.kind}.pdf", pdf)
     if as_json:
         body = {"case": case.id, "kind": made.kind, "provision": made.provision, "row": row, "signed": True}
-        print(json.dumps({**body, "files": [name]}, indent=2))
+        print_json({**body, "files": [name]})
         return
     print(f"Case {case.id}: {made.title.lower()} signed off by {who}, row {row} of the log book: {name}")
     print("It is yours to have served; then enter that: headwall case serve.")
@@ -146,7 +145,7 @@ def letters(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJs
                 }
                 for each in found
             ]
-            print(json.dumps(rows, indent=2, ensure_ascii=False))
+            print_json(rows)
             return
         if not found:
             print(f"Case {number} has no letter.")
@@ -160,7 +159,7 @@ def penalty(number: Number, violator: Violator, config: ConfigOption = DEFAULT_C
         matter = Matter(conn, at.registry, cases.case(conn, number), at.clock.now_us())
         found = penalty_sheet(matter, violator)
         if as_json:
-            print(json.dumps(_penalty_data(found), indent=2, ensure_ascii=False))
+            print_json(_penalty_data(found))
             return
         _print_penalty(matter, found, violator)
 
@@ -258,7 +257,7 @@ def remedy(
         )
         entry = _enter(at.ledger, body, matter, who)
         if as_json:
-            print(json.dumps({"entry": entry, **msgspec.to_builtins(body)}, indent=2, ensure_ascii=False))
+            print_json({"entry": entry, **msgspec.to_builtins(body)})
             return
         print(f"Case {number}: {body.remedy}, in the stead of a penalty, under {cited}; entry {entry}.")
         if before:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import date, timedelta, tzinfo
 from pathlib import Path
@@ -14,7 +13,7 @@ from headwall.cases import steps
 from headwall.cases.kinds import SPILL
 from headwall.cases.states import MOVES
 from headwall.cli import case_text
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, wrapped
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, print_json, wrapped
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.law import localtime
 from headwall.ledger import cases
@@ -104,7 +103,7 @@ def last_instant(text: str, where: tzinfo, option: str) -> int:
 def told(at: Opened, case: Case, as_json: bool) -> None:
     """What a step, or the opening of a case, has changed."""
     if as_json:
-        print(json.dumps(case_text.data(at, case), indent=2, ensure_ascii=False))
+        print_json(case_text.data(at, case))
         return
     case_text.call_first([case])
     last = case.steps[-1]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import msgspec
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, print_json
 from headwall.ops.check import check
 from headwall.ops.checks.finding import Finding
 
@@ -33,7 +32,7 @@ def run_check(
             _show(found)
     failed = sum(not found.ok for found in findings)
     if as_json:
-        print(json.dumps({"ok": failed == 0, "findings": msgspec.to_builtins(findings)}, indent=2))
+        print_json({"ok": failed == 0, "findings": msgspec.to_builtins(findings)})
     else:
         print(f"{failed} of {len(findings)} trials failed" if failed else f"all {len(findings)} trials went well")
     raise typer.Exit(1 if failed else 0)

@@ -54,6 +54,11 @@ def read_json_object(file: Path, what: str) -> dict[str, Any]:
     return found
 
 
+def print_json(found: Any) -> None:
+    """What a command found or did, for scripts."""
+    print(json.dumps(found, indent=2, ensure_ascii=False))
+
+
 def wrapped(head: str, text: str) -> str:
     """Text beside its head, in lines that fit the terminal."""
     columns = min(max(get_terminal_size().columns, 80), 120)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from base64 import b64encode
 from collections import Counter
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.opened import Opened, opened
 from headwall.errors import InputError
 from headwall.ingest.batch import Intake
@@ -42,17 +42,20 @@ def list_letters(
         found = dead_letters(conn, state=None if everything else "open", reason=reason, limit=limit + 1)
         more, found = len(found) > limit, found[:limit]
         if as_json:
-            print(json.dumps([_as_json(letter) for letter in found], indent=2))
+            print_json([_as_json(letter) for letter in found])
         else:
             Console().print(_table(found, at))
         if more:
             print(f"There are more than these {limit}: see --limit and --reason.", file=sys.stderr)
 
 
-def show(number: Number, config: ConfigOption = DEFAULT_CONFIG) -> None:
+def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """One dead letter with its payload as it came."""
     with opened(config) as at, at.ledger.read() as conn:
         letter = dead_letter(conn, number)
+        if as_json:
+            print_json({**_as_json(letter), "payload_base64": b64encode(letter.payload).decode("ascii")})
+            return
         print(f"dead letter {letter.id}: {letter.reason}, {letter.state}, came {letter.count} times")
         print(f"first came: {_local(letter, at)}")
         print(f"topic: {letter.topic}")
@@ -70,6 +73,7 @@ def rerun(
     reason: Reason = None,
     everything: Annotated[bool, typer.Option("--all", help="all that are open")] = False,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Try again to take dead letters, say after mending the registry. Any number of times: nothing is stored twice."""
     if sum((number is not None, reason is not None, everything)) != 1:
@@ -78,7 +82,10 @@ def rerun(
         with at.ledger.read() as conn:
             chosen = dead_letters(conn, reason=reason) if number is None else [dead_letter(conn, number)]
         intake = Intake(at.ledger, at.registry, at.settings.ingest, at.clock)
-        results = Counter(_rerun_one(intake, letter, len(chosen) == 1) for letter in chosen)
+        results = Counter(_rerun_one(intake, letter, len(chosen) == 1 and not as_json) for letter in chosen)
+    if as_json:
+        print_json({"taken": results.pop("taken", 0), "left_open": dict(results)})
+        return
     print(f"{results.pop('taken', 0)} taken, {results.total()} left open" + _reasons(results))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, print_json
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
@@ -45,7 +44,7 @@ def list_duties(
         with at.ledger.read() as conn:
             found = duties.listed(conn, everything=everything)
         if as_json:
-            print(json.dumps([_as_json(duty) for duty in found], indent=2))
+            print_json([_as_json(duty) for duty in found])
         else:
             Console(markup=False, emoji=False).print(_table(found, at))
 
@@ -65,7 +64,7 @@ def show(
             found = {**_as_json(duty), "versions": [to_body(v) for v in versions]}
             if isinstance(duty.body, StormDuty):
                 found["doubts"] = duty_text.doubts(at, duty.body)
-            print(json.dumps(found, indent=2))
+            print_json(found)
         else:
             print(duty_text.shown(at, duty, versions, _state(duty)), end="")
 
@@ -75,6 +74,7 @@ def received(
     by: Decider,
     at_time: Annotated[str | None, typer.Option("--at", help="when the report came; default: now")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Close a duty: its report was received."""
     with opened(config) as at:
@@ -82,7 +82,7 @@ def received(
         when_us = now_us if at_time is None else parse_time(at_time, at.zone, "--at")
         if when_us > now_us:
             raise InputError(f"--at {at_time!r} is in the future; a report cannot have been received yet")
-        _close(at, number, "received", by, when_us, None)
+        _close(at, number, "received", by, when_us, None, as_json)
 
 
 def not_needed(
@@ -90,18 +90,22 @@ def not_needed(
     by: Decider,
     reason: Annotated[str, typer.Option("--reason", help="why this person decided so")],
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Close a duty by a named person's decision, with the reason."""
     if not reason.strip():
         raise InputError("--reason must say why; it stands in the log book")
     with opened(config) as at:
-        _close(at, number, "not_needed", by, at.clock.now_us(), reason.strip())
+        _close(at, number, "not_needed", by, at.clock.now_us(), reason.strip(), as_json)
 
 
-def _close(at: Opened, number: int, state: str, by: str, when_us: int, reason: str | None) -> None:
+def _close(at: Opened, number: int, state: str, by: str, when_us: int, reason: str | None, as_json: bool) -> None:
     now_us = at.clock.now_us()
     with at.ledger.begin() as conn:
         closed = duties.close_duty(conn, number, state, by=named(by), at_us=when_us, now_us=now_us, reason=reason)
+    if as_json:
+        print_json(_as_json(closed))
+        return
     print(f"Duty {closed.id} ({closed.body.site}): {_word(closed)}, by {closed.closed_by}, {_when(when_us, at)}.")
 
 

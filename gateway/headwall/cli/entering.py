@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
+from headwall.cli.common import print_json
 from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, named, parse_time
 from headwall.errors import InputError
@@ -48,7 +48,7 @@ def enter(
             what = {"entry": made.id, "kind": made.kind, "subject": subject, "done_us": done_us}
             log_book.append(conn, "entry", writes, {**what, "replaces": replaces, "digest": made.digest}, now_us)
     if as_json:
-        print(json.dumps(None if made is None else as_data(made), indent=2))
+        print_json(None if made is None else as_data(made))
     elif made is None:
         print("The ledger has this entry already; nothing was added.")
     else:

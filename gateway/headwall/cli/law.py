@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli import law_choices
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.law_choices import gateway_if_any
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
@@ -77,7 +77,7 @@ def show(provision: Known, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJso
                 found = citations.with_confirmation(conn, profile, found, at.zone)
     if as_json:
         body = {"municipality": profile.municipality, "confidence_text": found.confidence_text}
-        print(json.dumps({**body, **found.model_dump(mode="json", by_alias=True)}, indent=2, ensure_ascii=False))
+        print_json({**body, **found.model_dump(mode="json", by_alias=True)})
         return
     console = Console(markup=False, emoji=False, highlight=False)
     console.print(f"{profile.municipality}: {found.subject}", style="bold")
@@ -203,7 +203,7 @@ def _starts(given: list[str], provision: Provision, where: tzinfo) -> dict[Start
 
 def _print(rows: list[dict[str, Any]], heads: list[str], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     table = Table(*heads)
     for row in rows:

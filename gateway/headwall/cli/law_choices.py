@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from headwall import codes
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, Reason, wrapped
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, Reason, print_json, wrapped
 from headwall.cli.opened import Opened, named, opened
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import localtime
@@ -39,7 +39,7 @@ def list_choices(code: Code, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJ
         profile, today = _read(code, at)
     rows = [_row(profile, setting, today) for setting in settings().values()]
     if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
         return
     for row in rows:
         print(_told(row))
@@ -113,7 +113,7 @@ def show_permits(code: Code, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJ
         profile, today = _read(code, at)
     rows = [_permit_row(each) for each in profile.permits]
     if as_json:
-        print(json.dumps({"notice": profile.state_permit_notice(today), "permits": rows}, indent=2, ensure_ascii=False))
+        print_json({"notice": profile.state_permit_notice(today), "permits": rows})
         return
     if notice := profile.state_permit_notice(today):
         print(notice)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from headwall.cli import logbook_keeping
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, wrapped
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json, wrapped
 from headwall.cli.logbook_keeping import OfSite, OfTown
 from headwall.cli.opened import Opened, minute, named, opened, parse_time, place_of
 from headwall.errors import HeadwallError, InputError
@@ -57,7 +56,7 @@ def show(
                     f"log book: a row cannot be read ({error}); see `headwall logbook verify`"
                 ) from error
     if as_json:
-        print(json.dumps([dataclasses.asdict(line) for line in found], indent=2, ensure_ascii=False))
+        print_json([dataclasses.asdict(line) for line in found])
         return
     if not found:
         print("The log book has no such row.")
@@ -85,7 +84,7 @@ def verify(
     faults = [*([broken] if broken else []), *files]
     if as_json:
         body = {"holds": not faults, "rows": head.n, "head": str(head), "attachments": count}
-        print(json.dumps({**body, "faults": [dataclasses.asdict(each) for each in faults]}, indent=2))
+        print_json({**body, "faults": [dataclasses.asdict(each) for each in faults]})
         if faults:
             raise typer.Exit(1)
         return
@@ -116,10 +115,13 @@ def export(
         bool, typer.Option("--without-persons", help="for a records request: a number stands for each person")
     ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """The rows as CSV or PDF."""
     if str(file) != "-" and file.suffix not in (".csv", ".pdf"):
         raise InputError(f"FILE {file} must end in .csv or .pdf")
+    if str(file) == "-" and as_json:
+        raise InputError("--json tells of a file that is written; of rows on the screen: headwall logbook show --json")
     with opened(config) as at:
         choice = _choice(at, site, municipality, start, until)
         with at.ledger.read() as conn:
@@ -137,6 +139,10 @@ def export(
             file.write_bytes(data)
         except OSError as error:
             raise InputError(f"{file} cannot be written: {error.strerror}") from None
+    if as_json:
+        body = {"file": str(file), "rows": len(found), "of": head.n, "head": str(head)}
+        print_json({**body, "without_persons": without_persons})
+        return
     print(f"{file}: {len(found)} rows of {head.n}.")
     print(f"Head: {head}")
     if without_persons:
@@ -176,7 +182,7 @@ def attach(
             personal = {"name": file.name, "about": about}
             n = log_book.append(conn, attachments.KIND, who, body, now_us, personal)
     if as_json:
-        print(json.dumps({"row": n, **body}))
+        print_json({"row": n, **body})
     else:
         print(f"Row {n}: {file.name} of {place or town}, {minute(of_us, at.zone)}, SHA-256 {stored.digest}.")
 

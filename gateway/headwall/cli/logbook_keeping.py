@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider
-from headwall.cli.opened import named, opened, parse_time, place_of
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, print_json
+from headwall.cli.opened import Opened, named, opened, parse_time, place_of
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.ledger import attachments, log_book
@@ -31,7 +30,9 @@ def register(logbook: typer.Typer) -> None:
     logbook.command("dispose")(dispose)
 
 
-def redact(row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
+def redact(
+    row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False
+) -> None:
     """Take the name and the personal details out of a row for good; a further row says who, when and why."""
     with opened(config) as at:
         who, now_us = named(by), at.clock.now_us()
@@ -39,9 +40,12 @@ def redact(row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = D
             retention.check_no_hold(conn, at.registry, row)
             found = next((each for each in log_book.rows(conn, (attachments.KIND,)) if each.n == row), None)
             log_book.redact(conn, row, by=who, reason=named(reason, "--reason"), now_us=now_us)
+        file = None if found is None else _file(at, found)
+        if as_json:
+            print_json({"row": row, "file": file})
+            return
         print(f"Row {row} names nobody any more; the chain holds.")
-        if found is not None:
-            file = attachments.place(at.settings.ledger.attachments, found.body["digest"], found.body["type"])
+        if file is not None:
             print(f"Its file is yours to delete: {file}. Attach the redacted one as a new row.")
         print("Backups and the other tables of the ledger are not changed by this.")
 
@@ -56,6 +60,7 @@ def keep(
         bool, typer.Option("--permit", help="a permit's period, which stands beside the records officer's")
     ] = False,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """The records officer's own period, or a permit's; the longest of all and the code's counts."""
     with opened(config) as at:
@@ -66,7 +71,10 @@ def keep(
         body = {"municipality": town, "under": under or "", "years": years, "reference": said}
         body["of"] = "permit" if permit else "records officer"
         with at.ledger.begin() as conn:
-            log_book.append(conn, retention.PERIOD, who, body, at.clock.now_us())
+            n = log_book.append(conn, retention.PERIOD, who, body, at.clock.now_us())
+        if as_json:
+            print_json({"row": n, **body})
+            return
         print(f"Attachments of {under or town} are kept {years} years at least, under {said}.")
 
 
@@ -76,6 +84,7 @@ def hold(
     site: OfSite = None,
     municipality: OfTown = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """A legal hold: nothing of that place is disposed of or redacted until it is released."""
     with opened(config) as at:
@@ -84,18 +93,26 @@ def hold(
         with at.ledger.begin() as conn:
             body = {"site": place, "municipality": town, "reason": named(reason, "--reason")}
             n = log_book.append(conn, retention.HOLD, who, body, at.clock.now_us())
+        if as_json:
+            print_json({"row": n, **body})
+            return
         print(f"Legal hold, row {n}: nothing of {place or town} is disposed of or redacted until it is released.")
 
 
-def release(row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = DEFAULT_CONFIG) -> None:
+def release(
+    row: RowNumber, by: Decider, reason: Reason, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False
+) -> None:
     """End a legal hold, by the row that began it."""
     with opened(config) as at:
         who = named(by)
         with at.ledger.begin() as conn:
             if row not in {each.n for each in retention.standing_holds(conn)}:
                 raise InputError(f"row {row} is no legal hold that stands")
-            said = named(reason, "--reason")
-            log_book.append(conn, retention.RELEASE, who, {"hold": row, "reason": said}, at.clock.now_us())
+            body = {"hold": row, "reason": named(reason, "--reason")}
+            n = log_book.append(conn, retention.RELEASE, who, body, at.clock.now_us())
+        if as_json:
+            print_json({"row": n, **body})
+            return
         print(f"The legal hold of row {row} is released.")
 
 
@@ -117,7 +134,7 @@ def due(config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
                 state = f"disposed of, row {each.disposed}"
             rows.append({"row": each.row.n, "until": until, "state": state, "why": each.why})
     if as_json:
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print_json(rows)
     elif not rows:
         print("Nothing is attached to the log book.")
     else:
@@ -135,6 +152,7 @@ def dispose(
         str | None, typer.Option("--counts-from", help="since when it was to be kept: the closing of the case")
     ] = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Say that you dispose of an attachment whose time has passed; you delete the file, the row stays."""
     with opened(config) as at:
@@ -145,6 +163,14 @@ def dispose(
             found = retention.dispose(
                 conn, at.registry, row, by=who, reason=said, now_us=now_us, counts_from_us=from_us
             )
-        body = found.row.body
+        file = _file(at, found.row)
+        if as_json:
+            print_json({"row": row, "file": file})
+            return
         print(f"The log book says that you dispose of the attachment of row {row}. The file is yours to delete:")
-        print(attachments.place(at.settings.ledger.attachments, body["digest"], body["type"]))
+        print(file)
+
+
+def _file(at: Opened, row: log_book.Row) -> str:
+    """Where the file of an attachment is."""
+    return str(attachments.place(at.settings.ledger.attachments, row.body["digest"], row.body["type"]))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.opened import minute, named, opened
 from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import acknowledgements, log_book
@@ -34,7 +33,7 @@ def list_mails(
             found = outbox.failed(conn)
         if as_json:
             names = ("id", "recipient", "subject", "last_error", "at_us")
-            print(json.dumps([{name: getattr(mail, name) for name in names} for mail in found], indent=2))
+            print_json([{name: getattr(mail, name) for name in names} for mail in found])
             return
         table = Table("ID", "Written", "To", "Subject", "Why it failed")
         for mail in found:
@@ -47,6 +46,7 @@ def retry(
     number: Annotated[int | None, typer.Argument(metavar="[ID]", min=1, max=2**63 - 1, help="number of it")] = None,
     everything: Annotated[bool, typer.Option("--all", help="all that failed")] = False,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Have failed mails composed and sent anew, to the address that the registry has now.
 
@@ -64,6 +64,9 @@ def retry(
                 outbox.compose_anew(conn, mail.id)
                 body = {"message_id": mail.message_id, "recipient": mail.recipient, "why": mail.last_error or ""}
                 log_book.append(conn, "mail_retried", who, body, now_us)
+    if as_json:
+        print_json([{"id": mail.id, "recipient": mail.recipient, "subject": mail.subject} for mail in chosen])
+        return
     print(f"{len(chosen)} to be sent anew by the service, within five minutes.")
 
 
@@ -83,6 +86,6 @@ def seen(
             new = acknowledgements.add(conn, matter, by=who, now_us=at.clock.now_us())
             found = acknowledgements.of(conn, [matter])[matter]
         if as_json:
-            print(json.dumps({"matter": matter, "seen": [{"by": each.by, "at_us": each.at_us} for each in found]}))
+            print_json({"matter": matter, "seen": [{"by": each.by, "at_us": each.at_us} for each in found]})
             return
         print(f"{matter}: {'noted' if new else 'was noted before'}, seen by {', '.join(each.by for each in found)}.")

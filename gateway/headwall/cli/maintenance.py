@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, parse_duration_us
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, parse_duration_us, print_json
 from headwall.cli.opened import named, opened, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
@@ -27,6 +27,7 @@ def maintenance(
     by: Annotated[str | None, typer.Option("--by", help="name of the person; default: the login name")] = None,
     start: Annotated[str | None, typer.Option("--start", help="when it began; default: now")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Keep a node's readings out of every judgement for a while: bucket tests, cleaning, moving.
 
@@ -41,6 +42,9 @@ def maintenance(
             window = {"node": node, "start_us": start_us, "end_us": end_us, "by": who}
             conn.execute(schema.maintenance.insert().values(**window, at_us=now_us))
             log_book.append(conn, "maintenance", who, {"node": node, "start_us": start_us, "end_us": end_us}, now_us)
+        if as_json:
+            print_json(window)
+            return
         span = f"{localtime.short(start_us, at.zone)} to {localtime.short(end_us, at.zone)}"
         print(f"{node}: readings from {span} are kept but not judged (by {who}).")
         print("The gauge is blind in that time: a storm in it must be checked by hand.")

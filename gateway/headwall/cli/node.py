@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.node_command import node_command, node_update
 from headwall.cli.node_config import node_config
 from headwall.cli.node_show import node_show
@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(node, name="node")
 
 
-def list_nodes(config: ConfigOption = DEFAULT_CONFIG) -> None:
+def list_nodes(config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """Every node of the registry, judged by the age of its data, and nodes that nobody has claimed."""
     with opened(config) as at, at.ledger.read() as conn:
         profiles = at.codes()

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, parse_duration_us
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, parse_duration_us, print_json
 from headwall.cli.opened import Opened, named, opened
 from headwall.downlink import commands
 from headwall.downlink.commands import Command
@@ -111,7 +111,7 @@ def wait_for(at: Opened, command: Command, wait_s: float) -> Command:
 def _tell(at: Opened, command: Command, wait_s: float, *, as_json: bool) -> None:
     """Print how it stands; HeadwallError, so that scripts see it, where an answer was waited for and was not "done"."""
     if as_json:
-        print(json.dumps(as_data(command), indent=2))
+        print_json(as_data(command))
     if command.state == "refused":
         raise HeadwallError(f"{command.node} refused {command.do}: {command.why}")
     if wait_s and not command.over:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
@@ -12,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Reason
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Reason, print_json
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.derive.explanation import FLAG_TEXT
 from headwall.derive.quality import Judged, judged
@@ -47,6 +46,7 @@ def flag(
     by: Annotated[str, typer.Option("--by", help="name of the person who says so")],
     reason: Reason,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Say what a stretch of readings is worth. The newest word counts; the readings stay as they are."""
     with opened(config) as at:
@@ -70,6 +70,9 @@ def flag(
             body |= {"flag": value, "reason": edit.reason}
             log_book.append(conn, "quality_edit", who, body, now_us)
             count = len(readings_of(conn, node, stream, start_us, end_us))
+        if as_json:
+            print_json({**msgspec.to_builtins(edit), "readings": count})
+            return
         done = "are flagged by the tests alone again" if value is None else f"are flagged {word}"
         span = f"{minute(start_us, at.zone)} to {minute(end_us, at.zone)}"
         print(f"{datastream}: readings from {span} {done}, {count} at present (edit {edit.id}, by {who}).")
@@ -88,7 +91,7 @@ def list_edits(
         with at.ledger.read() as conn:
             found = edits_of(conn, node or None, stream or None)
         if as_json:
-            print(json.dumps([msgspec.to_builtins(each) for each in found], indent=2))
+            print_json([msgspec.to_builtins(each) for each in found])
         elif not found:
             print("No person has said anything of readings.")
         else:
@@ -116,7 +119,7 @@ def test(
             found = judged(conn, at.registry, datastream, start_us, end_us, neighbour=neighbour)
             left_out = len(readings_of(conn, node, stream, start_us, end_us)) - len(found)
         if as_json:
-            print(json.dumps([_as_json(each) for each in found], indent=2))
+            print_json([_as_json(each) for each in found])
             return
         shown = [each for each in found if everything or _worth_showing(each)]
         if shown:

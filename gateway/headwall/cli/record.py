@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli import record_money, record_offence, record_premises, record_project, record_sewer, record_site
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption, Note
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, print_json
 from headwall.cli.entering import By, Replaces, SiteArgument, When, enter, past, site_of
 from headwall.cli.entry_text import as_data, said
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
@@ -59,6 +58,7 @@ def snow(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Water of snow or melt, measured by hand at a gauge that cannot; it counts as rain does."""
     with opened(config) as at:
@@ -70,7 +70,7 @@ def snow(
         if stream is None or stream.quantity != "tips":
             raise InputError(f"{gauge} was no rain gauge in force at --to {end!r}; see the registry")
         fields = {"depth": _measure(depth, "m", "--depth", above=0), "start_us": start_us, "end_us": end_us}
-        enter(at, entries.checked(entries.SnowWater, **fields, note=note), gauge, end_us, by, replaces)
+        enter(at, entries.checked(entries.SnowWater, **fields, note=note), gauge, end_us, by, replaces, as_json=as_json)
 
 
 def pump_out(
@@ -83,13 +83,14 @@ def pump_out(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """A septic tank was emptied: the forecast of its next pump-out begins anew."""
     with opened(config) as at:
         place = site_of(at, site, "septic")
         pumped = None if volume is None else _measure(volume, "m3", "--volume", above=0)
         body = entries.checked(entries.PumpOut, hauler=hauler, volume=pumped, found=found, note=note)
-        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces, as_json=as_json)
 
 
 def septic(
@@ -106,6 +107,7 @@ def septic(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """What a stick found in a septic tank: any of scum, sludge and liquid."""
     with opened(config) as at:
@@ -126,7 +128,7 @@ def septic(
         for measured, fits in ((body.scum_bottom, scum_clearance_m), (body.sludge, sludge_clearance_m)):
             if tank is not None and measured is not None:
                 fits(tank.depths, float(parse_quantity(measured, "m")))  # says so if it does not fit
-        enter(at, body, place.id, done_us, by, replaces)
+        enter(at, body, place.id, done_us, by, replaces, as_json=as_json)
 
 
 def septic_repair(
@@ -138,12 +140,13 @@ def septic_repair(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """A septic system was repaired or replaced: the code may ask for certificates at completion."""
     with opened(config) as at:
         place = site_of(at, site, "septic")
         body = entries.checked(entries.SepticRepair, work=work, designer=designer, note=note)
-        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces, as_json=as_json)
 
 
 def septic_certificate(
@@ -156,6 +159,7 @@ def septic_certificate(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """A certificate for a repaired or replaced septic system came in."""
     with opened(config) as at:
@@ -167,7 +171,7 @@ def septic_certificate(
             raise InputError(f"{profile.municipality} knows no certificate {certificate!r}; it knows {told}")
         fields = {"certificate": certificate, "issued_by": named(issued_by, "--issued-by")}
         fields |= {"reference": named(reference, "--reference"), "note": note}
-        enter(at, entries.checked(entries.SepticCertificate, **fields), place.id, done_us, by, replaces)
+        enter(at, entries.checked(entries.SepticCertificate, **fields), place.id, done_us, by, replaces, as_json=as_json)
 
 
 def sediment_removed(
@@ -179,13 +183,14 @@ def sediment_removed(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Sediment was taken out of a trap or basin: survey it afterwards, so that it is known what is left."""
     with opened(config) as at:
         place = site_of(at, site, "basin")
         taken = None if volume is None else _measure(volume, "m3", "--volume", above=0)
         body = entries.checked(entries.SedimentRemoved, volume=taken, taken_to=taken_to, note=note)
-        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces, as_json=as_json)
 
 
 def sediment(
@@ -196,12 +201,13 @@ def sediment(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Sediment of a basin, surveyed by hand: also after it was cleaned out."""
     with opened(config) as at:
         place = site_of(at, site, "basin")
         body = entries.checked(entries.SedimentSurvey, depth=_measure(depth, "m", "--depth", least=0), note=note)
-        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces, as_json=as_json)
 
 
 def sample(
@@ -220,6 +226,7 @@ def sample(
     note: Note = "",
     replaces: Replaces = None,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Water of an outfall, taken and tested by hand: any of the results."""
     told = (ammonia, potassium, fluoride, detergents, ph, conductivity, turbidity)
@@ -234,7 +241,7 @@ def sample(
                 raise InputError(f"--{of}: {error}") from None
             fields[of] = "".join(text.split())
         body = entries.checked(entries.FieldSample, **fields, note=note)
-        enter(at, body, place.id, past(at, when, "--at"), by, replaces)
+        enter(at, body, place.id, past(at, when, "--at"), by, replaces, as_json=as_json)
 
 
 def withdraw(
@@ -242,6 +249,7 @@ def withdraw(
     by: By,
     reason: Annotated[str, typer.Option("--reason", help="why it is taken back")],
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Take an entry back that was a mistake: it stays on record and counts no more."""
     with opened(config) as at:
@@ -252,7 +260,7 @@ def withdraw(
         if isinstance(found.body, entries.Withdrawal):
             raise InputError(f"entry {number} is itself a withdrawal; enter again what it took back")
         body = entries.checked(entries.Withdrawal, reason=reason.strip())
-        enter(at, body, found.subject, at.clock.now_us(), by, number)
+        enter(at, body, found.subject, at.clock.now_us(), by, number, as_json=as_json)
 
 
 def list_entries(
@@ -269,7 +277,7 @@ def list_entries(
         if not everything:
             found = [each for each in found if each.id not in instead and not isinstance(each.body, entries.Withdrawal)]
         if as_json:
-            print(json.dumps([as_data(each, instead.get(each.id)) for each in found], indent=2))
+            print_json([as_data(each, instead.get(each.id)) for each in found])
         elif not found:
             print("No entry stands." if not everything else "There is no entry.")
         else:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import msgspec
 import typer
 
 from headwall import codes
-from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, print_json
 from headwall.cli.opened import named, opened, parse_time, place_of
 from headwall.errors import InputError
 from headwall.ledger import entries, log_book
@@ -64,7 +63,7 @@ def offence(
             what |= {"convicted_us": convicted_us, "replaces": replaces, "digest": made.digest}
             log_book.append(conn, "entry", who, what, now_us)
         if as_json:
-            print(json.dumps({"entry": made.id, "done_us": committed_us, **msgspec.to_builtins(body)}, indent=2))
+            print_json({"entry": made.id, "done_us": committed_us, **msgspec.to_builtins(body)})
             return
         told = "nobody was convicted of it" if convicted is None else f"convicted {convicted}"
         print(f"Entry {made.id}: offence of {body.violator} against {under}, committed {committed}; {told}.")

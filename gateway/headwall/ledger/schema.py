@@ -395,6 +395,7 @@ outbox = sa.Table(
     sa.UniqueConstraint("fact", "person"),
     sa.Index("ix_outbox_mail", "mail"),
     sa.Index("ix_outbox_person_at_us", "person", "at_us"),
+    sqlite_autoincrement=True,  # no number comes twice: the mailer tells from the newest whether there are others
 )
 
 #: a named person has seen that something is due or waits: it is not told to the next person. Closes nothing
@@ -425,7 +426,9 @@ mails = sa.Table(
     sa.Column("last_error", sa.Text),
     sa.Column("sent_us", _Big),
     _now(),
-    sa.Index("ix_mails_state_next_try_us", "state", "next_try_us"),  # the mailer asks at each pass
+    # the mailer asks at each pass
+    sa.Index("ix_mails_state_next_try_us", "state", "next_try_us"),
+    sa.Index("ix_mails_at_us", "at_us"),
 )
 
 #: the log book: append-only, each row hashed over the one before. Name and personal details stand in the chain by their

@@ -18,6 +18,7 @@ import structlog
 
 from headwall.cases.kinds import SPILL
 from headwall.clock import from_us
+from headwall.codes import Codes
 from headwall.errors import ConfigurationError
 from headwall.law import localtime
 from headwall.law.profile import Profile
@@ -84,7 +85,7 @@ class Contents:
         self._notify = notify
         self._ledger = ledger
         self._registry = registry
-        self._profiles = profiles
+        self._profiles = Codes(profiles)
 
     def content(self, batch: Batch, reader: Person, now_us: int, link: str = "") -> Content:
         """What a mail says, before it is laid out."""

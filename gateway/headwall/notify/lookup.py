@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, tzinfo
+from functools import cached_property
 
 import sqlalchemy as sa
 
-from headwall.codes import in_force
+from headwall.codes import Codes, in_force
 from headwall.derive.tip_depth import Tip, tip_at
 from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.localtime import day_of
@@ -41,8 +42,16 @@ class Lookup:
         self.registry = registry
         self.now_us = now_us
         self.ledger = ledger
-        with ledger.read() as conn:
-            self._profiles = in_force(conn, profiles)
+        self._shipped = profiles
+
+    @cached_property
+    def _profiles(self) -> Mapping[str, Profile]:
+        """The codes as they are in force now; who keeps them long hands over what follows the ledger."""
+        with self.ledger.read() as conn:
+            if isinstance(self._shipped, Codes):
+                self._shipped.follow(conn)
+                return self._shipped
+            return in_force(conn, self._shipped)
 
     # --- municipality ---
 

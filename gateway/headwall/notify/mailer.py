@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 import structlog
@@ -30,6 +30,21 @@ _CUT_WITHIN_S = 4.0
 _AFTER_FAULT_US = 30_000_000
 #: looked at again after so long even if nobody announced anything: a person may have had failed mails tried again
 _POLL_US = 300_000_000
+
+
+@dataclass(frozen=True)
+class _Waits:
+    """What a pass has seen that made no mail: another pass would see the same until a row comes or goes, or an instant.
+
+    What a waiting row says may change meanwhile; that lets it wait longer, never less.
+    """
+
+    newest: tuple[int | None, int]
+    at_us: int
+    next_us: int | None
+
+    def still(self, newest: tuple[int | None, int], now_us: int) -> bool:
+        return newest == self.newest and self.at_us <= now_us < (_NEVER_US if self.next_us is None else self.next_us)
 
 
 class Mailer:
@@ -63,6 +78,7 @@ class Mailer:
         self._server_fault: str | None = None
         self._fault: str | None = None
         self._logged: set[str] = set()
+        self._waits: _Waits | None = None
 
     # --- running ---
 
@@ -129,17 +145,22 @@ class Mailer:
         return min(known, default=None)
 
     def _compose_due(self) -> int | None:
-        now_us = self._clock.now_us()
+        now_us, group_us = self._clock.now_us(), round(self._notify.group_s * 1e6)
         with self._ledger.read() as conn:
+            newest = outbox.newest_waiting(conn)
+            if self._waits is not None and self._waits.still(newest, now_us):
+                return self._waits.next_us
             waiting = outbox.waiting(conn)
-            people = {row.person for row in waiting}
-            last_urgent = outbox.last_urgent_us(conn, people) if waiting else {}
+            last_urgent = outbox.last_urgent_us(conn, now_us - group_us) if waiting else {}
             rows, held_us = self._paced(conn, waiting, now_us) if waiting else ([], None)
-        found = plan(rows, last_urgent, now_us, round(self._notify.group_s * 1e6), self._composer.digest_after)
-        self._fault = None
+        found = plan(rows, last_urgent, now_us, group_us, self._composer.digest_after)
+        self._fault = self._waits = None
         results = [self._compose(batch, now_us) for batch in found.batches]
         soon_us = None if all(results) else now_us + _AFTER_FAULT_US
-        return min((instant for instant in (soon_us, held_us, found.next_us) if instant is not None), default=None)
+        next_us = min((instant for instant in (soon_us, held_us, found.next_us) if instant is not None), default=None)
+        if not found.batches:
+            self._waits = _Waits(newest, now_us, next_us)
+        return next_us
 
     def _paced(self, conn: sa.Connection, waiting: list[outbox.Waiting], now_us: int) -> pace.Held:
         """The rows that may go now: what flaps goes into the digest, what can wait has waited."""

@@ -25,6 +25,7 @@ from headwall.ledger.ledger import Ledger
 LONGEST_RETRY_US = 3_600_000_000
 _OUTBOX = schema.outbox
 _MAILS = schema.mails
+_NEWEST_WAITING = sa.select(sa.func.max(_OUTBOX.c.id), sa.func.count()).where(_OUTBOX.c.mail.is_(None))
 _ROW = (_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.person, _OUTBOX.c.how, _OUTBOX.c.body, _OUTBOX.c.at_us)
 
 
@@ -74,6 +75,12 @@ def waiting(conn: sa.Connection) -> list[Waiting]:
     return [Waiting(*row) for row in conn.execute(sa.select(*_ROW).where(_OUTBOX.c.mail.is_(None)).order_by("id"))]
 
 
+def newest_waiting(conn: sa.Connection) -> tuple[int | None, int]:
+    """The number of the newest row that no mail carries, and how many there are: other rows make other numbers."""
+    newest, count = conn.execute(_NEWEST_WAITING).one()
+    return newest, count
+
+
 def carried(conn: sa.Connection, message: str) -> list[Waiting]:
     """The rows that a mail carries, oldest first; none for a mail that is not known.
 
@@ -85,12 +92,12 @@ def carried(conn: sa.Connection, message: str) -> list[Waiting]:
     return [Waiting(*row) for row in conn.execute(query)]
 
 
-def last_urgent_us(conn: sa.Connection, people: Iterable[str]) -> dict[str, int]:
-    """When each person was last written to outside the digest."""
+def last_urgent_us(conn: sa.Connection, since_us: int) -> dict[str, int]:
+    """When each person was last written to outside the digest, of those who were since an instant."""
     query = (
         sa.select(_OUTBOX.c.person, sa.func.max(_MAILS.c.at_us).label("at_us"))
-        .join(_MAILS, _MAILS.c.id == _OUTBOX.c.mail)
-        .where(_OUTBOX.c.person.in_(list(people)), _OUTBOX.c.how == "now")
+        .join_from(_MAILS, _OUTBOX, _MAILS.c.id == _OUTBOX.c.mail)
+        .where(_MAILS.c.at_us >= since_us, _OUTBOX.c.how == "now")
         .group_by(_OUTBOX.c.person)
     )
     return {row.person: row.at_us for row in conn.execute(query)}

@@ -266,7 +266,7 @@ class ClauseDutyRule:
     def _tell(self, step: Step, fact: ClauseDuty, *, changed: bool) -> None:
         """What is answered needs no mail any more, nor does advice that is given no longer."""
         if fact.done is not None or (fact.advice and fact.trigger_gone):
-            withdraw_duty(step.conn, fact.duty)
+            withdraw_duty(step.conn, fact)
         elif changed:
             soon = fact.due_us is not None and fact.due_us - step.now_us < _SOON_US
             soon = soon and not fact.advice and not self._is_old(step, fact)

@@ -55,6 +55,7 @@ class NodeFaultRule:
         self._ledger = ledger
         self._registry = registry
         self._reports: deque[Report] = deque()
+        self._told = 0  # how many of the reports the last step has told; a step that was rolled back has told none
         self._lock = threading.Lock()
         self._states_us = 0
         self._sweep_us = 0
@@ -70,20 +71,20 @@ class NodeFaultRule:
         return self._sweep_us or None
 
     def forget(self) -> None:
-        self._states_us = 0
+        self._states_us = self._told = 0
         self._standing = None
 
     def judge(self, step: Step) -> None:
         with self._lock:
+            for _ in range(self._told):
+                self._reports.popleft()
             reports = list(self._reports)
         for report in [*reports, *self._from_dead_letters(step)]:
             self._reported[_beginning(report.node, _GATEWAY, report.fault)] = step.now_us
             self.open(step, report, _GATEWAY, report.fault)
         self._from_states(step)
         self._sweep(step)
-        with self._lock:
-            for _ in reports:
-                self._reports.popleft()
+        self._told = len(reports)
 
     def _from_dead_letters(self, step: Step) -> list[Report]:
         table = schema.dead_letters.c

@@ -16,6 +16,10 @@ from headwall.rules.facts import DutyFact, Fact, from_body, to_body
 
 log = structlog.get_logger("rules")
 _O = schema.outbox.c
+_FACTS = _O.fact.in_(sa.bindparam("facts", expanding=True))
+_PERSONS = sa.select(_O.person).where(_O.fact == sa.bindparam("fact"))
+_UNSENT = sa.select(_O.id, _O.body).where(_FACTS, _O.mail.is_(None))
+_TOLD = sa.select(_O.id, _O.mail, _O.body).where(_FACTS, _O.person == sa.bindparam("person")).order_by(_O.id)
 
 
 def accepted(conn: sa.Connection, datastream: str) -> bool:
@@ -65,7 +69,7 @@ def tell(
     conn: sa.Connection, key: str, fact: Fact, people: Sequence[Person], how: Literal["now", "digest"], now_us: int
 ) -> None:
     """One outbox row for each person who has none for this key yet."""
-    known = set(conn.execute(sa.select(_O.person).where(_O.fact == key)).scalars())
+    known = set(conn.execute(_PERSONS, {"fact": key}).scalars())
     for person in people:
         if person.id not in known:
             _insert(conn, key, fact, person.id, how, now_us)
@@ -91,7 +95,7 @@ def tell_duty(
     time, or whether the duty's trigger still stands, differs from the last mail, with what that mail said.
     """
     for person in people:
-        rows = _rows_about(conn, duty.duty, person.id)
+        rows = _rows_about(conn, duty, person.id)
         for row in rows:
             if row.mail is None:
                 conn.execute(schema.outbox.delete().where(_O.id == row.id))
@@ -103,20 +107,23 @@ def tell_duty(
 
 def refresh(conn: sa.Connection, duty: DutyFact) -> None:
     """Let what no mail carries yet say what is known now: the rest of a backlog, a gap that has filled."""
-    query = sa.select(_O.id, _O.body).where(_O.mail.is_(None), _O.fact.startswith(f"duty/{duty.duty}/"))
-    for row in conn.execute(query).all():
+    for row in conn.execute(_UNSENT, {"facts": _keys(duty)}).all():
         body = to_body(msgspec.structs.replace(duty, **_as_told(row.body).correcting))
         conn.execute(schema.outbox.update().where(_O.id == row.id).values(body=body))
 
 
-def withdraw_duty(conn: sa.Connection, duty: int) -> None:
+def withdraw_duty(conn: sa.Connection, duty: DutyFact) -> None:
     """Take back what no mail carries yet of a duty that is answered."""
-    conn.execute(schema.outbox.delete().where(_O.fact.startswith(f"duty/{duty}/"), _O.mail.is_(None)))
+    conn.execute(schema.outbox.delete().where(_O.fact.in_(_keys(duty)), _O.mail.is_(None)))
 
 
-def _rows_about(conn: sa.Connection, duty: int, person: str) -> Sequence[Any]:
-    query = sa.select(_O.id, _O.mail, _O.body).where(_O.fact.startswith(f"duty/{duty}/"), _O.person == person)
-    return conn.execute(query.order_by(_O.id)).all()
+def _keys(duty: DutyFact) -> list[str]:
+    """Of each version under which a duty may have been told."""
+    return [f"duty/{duty.duty}/{version}" for version in range(1, duty.version + 1)]
+
+
+def _rows_about(conn: sa.Connection, duty: DutyFact, person: str) -> Sequence[Any]:
+    return conn.execute(_TOLD, {"facts": _keys(duty), "person": person}).all()
 
 
 def _first_told(duty: DutyFact) -> DutyFact | None:

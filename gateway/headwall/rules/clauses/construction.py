@@ -116,10 +116,11 @@ def open_area_spans(project: SiteProject, least: Fraction, *, more: bool = False
         at_us = end_us
     if at_us < FOREVER_US and not more and reaches(project.area):
         found.append((at_us, FOREVER_US))
-    return _joined(found)
+    return joined(found)
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Stretches in order of their begin, with those that touch or overlap made one."""
     found: list[Span] = []
     for start_us, end_us in spans:
         if found and start_us <= found[-1][1]:

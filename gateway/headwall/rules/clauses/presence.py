@@ -1,23 +1,26 @@
 """Who and what has to be at a construction site: a trained contractor while there is work, a copy of the SWPPP.
 
-That there was work, only a person can say. Days without a word are asked for once a week, as advice; a day of work
-without a trained contractor is put before the officer.
+That there was work, only a person can say. Weeks that have days without a word are asked for, as advice: once for all
+that follow each other. A day of work without a trained contractor is put before the officer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any
+from functools import cache
+from itertools import groupby, islice
+from typing import Any, Final, NamedTuple
 
 from headwall.law import localtime
 from headwall.law.provision import Provision
 from headwall.ledger.entries import Entry, PlanSeen, Presence, SiteReport
-from headwall.rules.clauses.construction import Work, who, work
+from headwall.rules.clauses.construction import Span, Work, joined, who, work
 from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import Look
 
-_WEEK = timedelta(days=7)
+_WEEK: Final = timedelta(days=7)
+_DAYS_TOLD: Final = 5
 
 
 def contractor_presence(look: Look, provision: Provision) -> Iterator[Expected]:
@@ -64,45 +67,102 @@ def _days_without(
 
 
 def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[str, Entry[Any]]) -> Iterator[Expected]:
-    """One week after the other, Monday to Sunday, once it is over; the last one alone is asked for."""
-    first = look.day(parts[0].start_us)
-    monday, last = first - timedelta(days=first.weekday()), look.day(min(parts[-1].end_us - 1, look.now_us))
-    while monday <= last:
-        over_us = localtime.midnight_us(monday + _WEEK, look.where)
-        if over_us > look.now_us:
-            look.wake(over_us)
-            return
-        days = [monday + timedelta(days=n) for n in range(7)]
-        asked = [day.isoformat() for day in days if localtime.is_business_day(day) and _within(look, parts, day)]
-        missing = [day for day in asked if day not in known]
-        latest = monday + _WEEK > last or localtime.midnight_us(monday + 2 * _WEEK, look.where) > look.now_us
-        if asked:
-            yield _week(look, provision, monday, missing, known.get(asked[-1]), latest=latest)
-        monday += _WEEK
+    """Weeks in a row, each over, of which the record has holes: one advice, by the first of them."""
+    asked_before = {each.occurrence for each in look.held if each.provision == provision.id}
+    spans = joined((each.start_us, each.end_us) for each in parts)
+
+    def kind(week: _Week) -> tuple[int, bool]:
+        return week.span, all(day in known for day in week.days)
+
+    for (n, full), group in groupby(_over(look, spans), key=kind):
+        weeks, end_us = list(group), spans[n][1]
+        over = f"no work goes on since {look.day(end_us)}" if end_us <= look.now_us else ""
+        if not full:
+            yield _row(look, provision, weeks, known, gone=over)
+        for week in weeks if full else weeks[1:]:  # of these only what was asked before they were full, or joined
+            if week.name in asked_before and full:
+                yield _row(look, provision, [week], known, done=known[week.days[-1]])
+            elif week.name in asked_before:
+                yield _row(look, provision, [week], known, gone=f"asked with the {weeks[0].name}")
 
 
-def _week(
-    look: Look, provision: Provision, monday: date, missing: list[str], last: Entry[Any] | None, *, latest: bool
+class _Week(NamedTuple):
+    """A week of work that is over: in which stretch of work, and which of its days are asked for."""
+
+    span: int
+    monday: date
+    days: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        return f"week of {self.monday.isoformat()}"
+
+
+def _over(look: Look, spans: list[Span]) -> Iterator[_Week]:
+    """The weeks up to now, Monday to Sunday. Nothing is worked out for a week that lies within a stretch: they are
+    gone through at each look at a site."""
+    today, edges, span_of = look.day(look.now_us), set(), {}
+    this = _monday(today)
+    for n, (start_us, end_us) in enumerate(spans):
+        monday, last = _monday(look.day(start_us)), _monday(look.day(min(end_us - 1, look.now_us)))
+        edges |= {monday, last}
+        while monday <= last:
+            span_of[monday] = n
+            monday += _WEEK
+    if this in span_of:
+        look.wake(localtime.midnight_us(this + _WEEK, look.where))
+    for monday, n in span_of.items():
+        days: Sequence[str] = _business_days(monday)
+        if monday in edges:
+            days = [day for day in days if _within(look, spans, date.fromisoformat(day))]
+        if days and monday < this:
+            yield _Week(n, monday, days)
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
+@cache
+def _business_days(monday: date) -> tuple[str, ...]:
+    days = (monday + timedelta(days=n) for n in range(7))
+    return tuple(day.isoformat() for day in days if localtime.is_business_day(day))
+
+
+def _row(
+    look: Look,
+    provision: Provision,
+    weeks: list[_Week],
+    known: Mapping[str, Entry[Any]],
+    *,
+    done: Entry[Any] | None = None,
+    gone: str = "",
 ) -> Expected:
-    done = None if missing else recorded(last)
+    first, last = weeks[0], weeks[-1]
+    missing = list(islice((day for week in weeks for day in week.days if day not in known), _DAYS_TOLD + 1))
+    evidence: dict[str, str | int] = {"weeks": len(weeks), "last": last.name} if len(weeks) > 1 else {}
+    if missing:
+        more = " and more" if len(missing) > _DAYS_TOLD else ""
+        evidence["days without a record"] = ", ".join(missing[:_DAYS_TOLD]) + more
+    when = f"in the {first.name}" if first is last else f"from the {first.name} to that of {last.monday}"
     return Expected(
         provision,
         name="",
-        occurrence=f"week of {monday.isoformat()}",
+        occurrence=first.name,
         starts={},
-        asks=f"Enter who of the trained contractors was there, or that nobody worked, in the week of {monday}",
-        owed_by=who(look, _noon_us(look, monday), "trained_contractor", "developer"),
-        evidence={"days without a record": ", ".join(missing)} if missing else {},
+        asks=f"Enter who of the trained contractors was there, or that nobody worked, {when}",
+        owed_by=who(look, _noon_us(look, first.monday), "trained_contractor", "developer"),
+        evidence=evidence,
         answer=f"headwall record presence {look.site.id} --day DAY --contractor NAME --by NAME",
         advice=True,
-        done=done,
-        gone="a later week is asked for" if missing and not latest else "",
+        done=recorded(done),
+        gone=gone,
     )
 
 
-def _within(look: Look, parts: list[Work], day: date) -> bool:
+def _within(look: Look, spans: list[Span], day: date) -> bool:
     noon_us = _noon_us(look, day)
-    return any(each.start_us <= noon_us < each.end_us for each in parts)
+    return any(start_us <= noon_us < end_us for start_us, end_us in spans)
 
 
 def _noon_us(look: Look, day: date) -> int:

@@ -250,6 +250,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_mails")),
         sa.UniqueConstraint("message_id", name=op.f("uq_mails_message_id")),
     )
+    op.create_index("ix_mails_at_us", "mails", ["at_us"], unique=False)
     op.create_index("ix_mails_state_next_try_us", "mails", ["state", "next_try_us"], unique=False)
     op.create_table(
         "quality_edits",
@@ -345,6 +346,7 @@ def upgrade() -> None:
         sa.Column("at_us", BIG, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
         sa.UniqueConstraint("fact", "person", name=op.f("uq_outbox_fact_person")),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_outbox_mail", "outbox", ["mail"], unique=False)
     op.create_index("ix_outbox_person_at_us", "outbox", ["person", "at_us"], unique=False)
