@@ -38,7 +38,7 @@ class Desk:
         if isinstance(result.exception, HeadwallError):
             raise result.exception
         assert result.exit_code == 0, (result.output, result.exception)
-        return result.output
+        return result.stdout
 
     def rows(self, table: sa.Table) -> list[Any]:
         """Every row of a table of the ledger."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import getpass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import structlog
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headwall.cli.common import DEFAULT_CONFIG, ConfigOption
+from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.opened import Opened, minute, opened
 from headwall.cli.storms import (
     DateOrderOption,
@@ -31,7 +30,7 @@ from headwall.law.profile import load_profile
 from headwall.rules import rain_import
 from headwall.rules.duties import Duty
 from headwall.rules.engine import RuleEngine
-from headwall.rules.facts import StormDuty
+from headwall.rules.facts import StormDuty, to_body
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +55,7 @@ def import_rain(
     ] = False,
     notify: Annotated[bool, typer.Option("--notify", help="tell the duties learned in one digest")] = False,
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Put a rain file into the ledger. Read twice, it is stored once.
 
@@ -75,7 +75,6 @@ def import_rain(
     )
     with opened(config) as at:
         at.registry.require_datastream(datastream)
-        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))  # the summary says it
         rain_file = read_rain_file(file, options)
         before = rain_import.newest_duty(at.ledger)
         stored = rain_import.store(
@@ -91,6 +90,9 @@ def import_rain(
         learned = rain_import.duties_learned(at.ledger, datastream, before)
         if notify:
             rain_import.tell_summary(at.ledger, at.registry, datastream, str(file), learned, at.clock.now_us())
+        if as_json:
+            print_json(_as_json(rain_file, datastream, stored, learned, told=notify))
+            return
         _print(at, rain_file, datastream, stored, learned, notify=notify)
 
 
@@ -99,6 +101,21 @@ def _judge(at: Opened) -> None:
     engine = RuleEngine(at.ledger, at.registry, profiles, at.clock, at.settings.rules)
     while engine.step():
         pass
+
+
+def _as_json(
+    file: RainFile, datastream: str, stored: rain_import.Stored, learned: list[Duty[StormDuty]], *, told: bool
+) -> dict[str, Any]:
+    return {
+        "file": file.source,
+        "datastream": datastream,
+        "stored": stored.new,
+        "known": stored.known,
+        "depth_in": file.total.text_in,
+        "notes": list(file.notes),
+        "duties": [{"id": duty.id, **to_body(duty.body)} for duty in learned],
+        "told": told and bool(learned),
+    }
 
 
 def _print(

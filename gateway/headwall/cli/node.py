@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
+import msgspec
 import sqlalchemy as sa
 import typer
 from rich.console import Console
@@ -39,21 +41,40 @@ def list_nodes(config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -
         now_us = at.clock.now_us()
         boards = status.boards(conn, at.registry, status.gauges_at(conn, at.registry, profiles, now_us), now_us)
         accepted = {(row.node, row.stream): row for row in conn.execute(sa.select(schema.acceptances))}
-        table = Table("Node", "Place", "Datastream", "Status", "Last data", "Accepted")
-        for node, board in zip(at.registry.nodes, boards, strict=True):
-            for stream in node.datastreams:
-                row = accepted.get((node.id, stream.name))
-                taken = f"{row.by}, {localtime.short(row.at_us, at.zone)}" if row else "no: in commissioning"
-                table.add_row(node.id, node.place, stream.name, board.state, _last_data(board, at), taken)
-        for unclaimed in status.unclaimed(conn):
-            table.add_row(unclaimed.node, "not in the registry", "", "unclaimed", "", "")
-        Console().print(table)
+        strangers = status.unclaimed(conn)
+    if as_json:
+        print_json([*(_as_json(board, accepted) for board in boards), *map(_stranger, strangers)])
+        return
+    table = Table("Node", "Place", "Datastream", "Status", "Last data", "Accepted")
+    for node, board in zip(at.registry.nodes, boards, strict=True):
+        for stream in node.datastreams:
+            row = accepted.get((node.id, stream.name))
+            taken = f"{row.by}, {localtime.short(row.at_us, at.zone)}" if row else "no: in commissioning"
+            table.add_row(node.id, node.place, stream.name, board.state, _last_data(board, at), taken)
+    for unclaimed in strangers:
+        table.add_row(unclaimed.node, "not in the registry", "", "unclaimed", "", "")
+    Console().print(table)
+
+
+def _as_json(board: status.Board, accepted: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
+    """A node for scripts, with the datastreams that were accepted, and by whom."""
+    taken = [
+        {"stream": stream, "by": row.by, "at_us": row.at_us}
+        for (node, stream), row in accepted.items()
+        if node == board.node
+    ]
+    return {**msgspec.to_builtins(board), "accepted": taken}
+
+
+def _stranger(found: status.Unclaimed) -> dict[str, Any]:
+    return {"node": found.node, "state": "unclaimed", "last_heard_us": found.last_heard_us}
 
 
 def accept(
     node: Annotated[str, typer.Argument(metavar="NODE", help="node id of the registry")],
     by: Annotated[str, typer.Option("--by", help="name of the person who accepts it")],
     config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
 ) -> None:
     """Take a node's datastreams out of commissioning: from now on the officer is told what they show."""
     with opened(config) as at:
@@ -61,6 +82,9 @@ def accept(
         with at.ledger.begin() as conn:
             new = _accept(conn, found, who, at.clock.now_us())
             waiting = [duty for duty in duties.of_storms(conn) if duty.body.datastream.startswith(f"{node}/")]
+        if as_json:
+            print_json({"node": node, "accepted": new, "by": who, "waiting": [duty.id for duty in waiting]})
+            return
         print(f"{node}: accepted {', '.join(new)} (by {who})." if new else f"{node}: was accepted before.")
         if new and waiting:
             print("Open duties that only the installer was told of, now yours to judge:")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 import sqlalchemy as sa
+import structlog
 
 from headwall.clock import Clock, to_us
 from headwall.codes import at_gateway
@@ -17,6 +19,7 @@ from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger import log_book
 from headwall.ledger.ledger import Ledger, why
+from headwall.ops.logs import configure_logs
 from headwall.ops.sources import open_clock
 from headwall.registry import Registry, load_registry
 from headwall.settings import Settings, load_settings
@@ -51,7 +54,12 @@ class Opened:
 
 @contextmanager
 def opened(config: Path) -> Iterator[Opened]:
-    """Open what the settings file names; the ledger is closed when the block ends."""
+    """Open what the settings file names; the ledger is closed when the block ends.
+
+    Standard output is the command's answer alone: what the parts under it warn of goes to standard error.
+    """
+    if not structlog.is_configured():
+        configure_logs(level=logging.WARNING)
     settings = load_settings(config)
     registry = load_registry(settings.registry)
     clock = open_clock(settings.clock)

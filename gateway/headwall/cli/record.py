@@ -171,7 +171,9 @@ def septic_certificate(
             raise InputError(f"{profile.municipality} knows no certificate {certificate!r}; it knows {told}")
         fields = {"certificate": certificate, "issued_by": named(issued_by, "--issued-by")}
         fields |= {"reference": named(reference, "--reference"), "note": note}
-        enter(at, entries.checked(entries.SepticCertificate, **fields), place.id, done_us, by, replaces, as_json=as_json)
+        enter(
+            at, entries.checked(entries.SepticCertificate, **fields), place.id, done_us, by, replaces, as_json=as_json
+        )
 
 
 def sediment_removed(

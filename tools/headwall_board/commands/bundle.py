@@ -22,9 +22,14 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="bundle")
 
 
-def key(folder: Annotated[Path, typer.Argument(help="where the two files go")] = Path()) -> None:
+def key(
+    folder: Annotated[Path, typer.Argument(help="where the two files go")] = Path(), as_json: JsonOption = False
+) -> None:
     """Make the key that signs bundles. Once for all boards."""
     bundle.make_key(folder)
+    if as_json:
+        print(json.dumps({"public": str(folder / bundle.PUBLIC), "private": str(folder / bundle.PRIVATE)}))
+        return
     print(f"boards: {folder / bundle.PUBLIC}, with: headwall board provision --update-key {folder / bundle.PUBLIC}")
     print(f"keep to yourself: {folder / bundle.PRIVATE}; whoever has it can put any program on your boards")
 

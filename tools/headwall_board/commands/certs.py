@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+from headwall.cli.common import AsJson
 from headwall.errors import InputError
 from headwall.wire.contract import contract
 from rich.console import Console
@@ -53,38 +54,58 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="certs")
 
 
-def ca(folder: FolderOption = _FOLDER) -> None:
+def ca(folder: FolderOption = _FOLDER, as_json: AsJson = False) -> None:
     """Make an authority of your own. Once: every board trusts it until it is visited again."""
     if (folder / "ca.key").exists():
         raise InputError(f"{folder / 'ca.key'} is there already; boards that trust it would not trust another")
     made = make_ca(folder, "ca", _NOT_BEFORE, _CA_ENDS)
+    if as_json:
+        print(json.dumps(_made(made.cert, made.key) | {"der": str(made.der)}))
+        return
     print(f"gateway and broker: {made.cert}, valid until {_CA_ENDS:%Y-%m-%d}")
     print(f"boards: {made.der}")
     print(f"keep to yourself, off broker and boards: {made.key}")
 
 
-def broker(names: NamesArgument, folder: FolderOption = _FOLDER, days: DaysOption = 825) -> None:
+def broker(
+    names: NamesArgument, folder: FolderOption = _FOLDER, days: DaysOption = 825, as_json: AsJson = False
+) -> None:
     """Make or renew the broker's certificate. Boards need no new file for it."""
     authority = _authority(folder)
     end = _end(days, authority)
     made = issue_server(folder, authority, names, _NOT_BEFORE, end)
+    if as_json:
+        print(json.dumps(_made(made.cert, made.key)))
+        return
     print(f"broker: {made.cert} and {made.key}, for {', '.join(names)}, valid until {end:%Y-%m-%d}")
 
 
-def node(nodes: NodesArgument, folder: FolderOption = _FOLDER, days: DaysOption = 3650) -> None:
+def node(
+    nodes: NodesArgument, folder: FolderOption = _FOLDER, days: DaysOption = 3650, as_json: AsJson = False
+) -> None:
     """Make or renew boards' own certificates, for a broker that asks for them beside the password."""
     authority = _authority(folder)
     end = _end(days, authority)
+    told = []
     for each in nodes:
         _check_node(each)
         made = issue_node(folder, authority, each, _NOT_BEFORE, end)
-        print(f"{each}: {made.cert} and {made.key}, valid until {end:%Y-%m-%d}")
+        told.append(_made(made.cert, made.key))
+        if not as_json:
+            print(f"{each}: {made.cert} and {made.key}, valid until {end:%Y-%m-%d}")
+    if as_json:
+        print(json.dumps(told))
+
+
+def _made(cert: Path, key: Path) -> dict[str, object]:
+    """A certificate that was made, with its key, for scripts."""
+    return {**_as_json(read_certificate(cert), datetime.now(UTC)), "key": str(key)}
 
 
 def list_all(
     folder: FolderOption = _FOLDER,
     warn_days: Annotated[int, typer.Option("--warn-days", min=0, help="warn of what ends within so many days")] = 30,
-    as_json: Annotated[bool, typer.Option("--json", help="for scripts")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """When each certificate ends, soonest first. Exit 1 when one has ended or ends soon."""
     found = certificates(folder)
@@ -138,6 +159,7 @@ def passwords(
         typer.Option("--generate", help="draw passwords into ACCOUNT.password in this folder; those there are used"),
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="take these accounts out of the file")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Set the password of an account a board in mosquitto's password file.
 
@@ -154,6 +176,9 @@ def passwords(
         else:
             wanted[name] = _asked(name)
     accounts = mosquitto.write_passwords(file, wanted)
+    if as_json:
+        print(json.dumps({"file": str(file), "accounts": accounts}))
+        return
     print(f"{file} has {len(accounts)} accounts: {', '.join(accounts)}")
     if generate is not None and not remove:
         print(f"passwords: {', '.join(str(generate / f'{name}.password') for name in names)} (mode 600)")
