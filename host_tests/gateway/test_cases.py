@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from headwall.cases import steps
 from headwall.cases.kinds import KINDS
+from headwall.cases.running import clocks_of
 from headwall.cases.states import ENDED, MOVES, STATES, WITHOUT_A_PERSON
 from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import cases, log_book
@@ -48,7 +49,7 @@ def take(house: OutfallHouse, action: str, when: str = "", number: int = 1, by: 
 def timeline(house: OutfallHouse, case: Case) -> dict[str, tuple[str, str, str]]:
     """clause and clock → (strict, lenient, what counts)"""
     with house.ledger.read() as conn:
-        running = steps.code_of(conn, house.registry, case).running(case)
+        running = clocks_of(steps.code_of(conn, house.registry, case), case)
     return {
         f"{each.clock.provision} {each.clock.name}": (
             shown(each.clock.strict_us),

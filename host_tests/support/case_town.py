@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from headwall import codes
 from headwall.cases import steps
 from headwall.cases.advice import advice
-from headwall.cases.clocks import Running
+from headwall.cases.running import Running, clocks_of
 from headwall.law import localtime
 from headwall.law.choices import Choice
 from headwall.law.profile import Profile
@@ -74,7 +74,7 @@ class CaseTown:
         """name of a clock → it"""
         with self.ledger.read() as conn:
             case = cases.case(conn, number)
-            found = steps.code_of(conn, self.registry, case).running(case)
+            found = clocks_of(steps.code_of(conn, self.registry, case), case)
         return {each.clock.name: each for each in found}
 
     def due(self, number: int = 1) -> dict[str, str]:

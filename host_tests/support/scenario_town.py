@@ -16,6 +16,7 @@ from unittest.mock import patch
 import sqlalchemy as sa
 import typer
 from headwall.cases import steps
+from headwall.cases.running import clocks_of
 from headwall.cli import opened
 from headwall.cli.main import build
 from headwall.errors import ConfigurationError, HeadwallError
@@ -208,7 +209,7 @@ class Town(PlayedTown):
         for step in case.steps:
             outcome = f" ({step.outcome})" if step.outcome else ""
             yield f"{case.id} | step | {when(step.done_us)} | {step.action}{outcome} by {step.by} | {step.provision}"
-        for each in steps.code_of(conn, self.registry, case).running(case):
+        for each in clocks_of(steps.code_of(conn, self.registry, case), case):
             clock = each.clock
             both = f"strict {when(clock.strict_us)}, lenient {when(clock.lenient_us)}"
             met = "" if each.met_us is None else f" | met {when(each.met_us)}"

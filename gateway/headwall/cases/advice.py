@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from headwall.cases.clocks import Code, Running
+from headwall.cases.code import Code
 from headwall.cases.known import Known, known
+from headwall.cases.running import Running, clocks_of
 from headwall.law.provisions import Appeal, DeviceCare, IllicitConnection
 from headwall.ledger.cases import Case
 
@@ -21,13 +22,13 @@ _KEEP_RECORD: Final = frozenset({"commercial", "industrial"})
 
 def advice(code: Code, case: Case) -> list[str]:
     """Lines of what a person should know before the next step."""
-    now, running = known(case.steps), code.running(case)
+    now, clocks = known(case.steps), clocks_of(code, case)
     return [
-        *_spill(code, now, running),
+        *_spill(code, now, clocks),
         *_matter(code, case),
         *_appeal(code, case),
-        *_entry(code, case, now, running),
-        *_costs(code, now, running),
+        *_entry(code, case, now, clocks),
+        *_costs(code, now, clocks),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from headwall.cases.clocks import Code
+from headwall.cases.code import Code
 from headwall.cases.kinds import SPILL
 from headwall.errors import InputError
 from headwall.law.provisions import FailingSystem

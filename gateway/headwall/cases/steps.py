@@ -14,8 +14,9 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from headwall import codes
+from headwall.cases import clocks as case_clocks
 from headwall.cases import opening
-from headwall.cases.clocks import Code, moved, standing
+from headwall.cases.code import Code
 from headwall.cases.kinds import kind_of
 from headwall.cases.known import OTHER, known
 from headwall.cases.states import AHEAD, BY_MUNICIPALITY, MEANS, MOVES, PERSONAL, SET_ASIDE, STATES, Move
@@ -338,7 +339,7 @@ def _write(
     }
     if code is not None:
         step = cases.CaseStep(id=0, clocks=[], **columns)
-        clocks = moved(standing(case.steps), code.clocks([*case.steps, step]))
+        clocks = case_clocks.moved(case_clocks.standing(case.steps), case_clocks.after(code, [*case.steps, step]))
     cases.add_step(conn, clocks=clocks, **columns)
     if to != case.state:
         cases.update(conn, case.id, state=to)

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 
 from headwall.cases import steps, suspicion
 from headwall.cases.advice import advice
-from headwall.cases.clocks import Code, Running
+from headwall.cases.code import Code
 from headwall.cases.kinds import SPILL, kind_of
+from headwall.cases.running import Running, clocks_of
 from headwall.cases.states import ENDED, STATES
 from headwall.cli.common import wrapped
 from headwall.cli.opened import Opened, minute
@@ -143,7 +144,7 @@ def cited(at: Opened, case: Case, clause: Provision) -> str:
 
 def running(at: Opened, case: Case) -> list[Running]:
     """The clocks of a case, soonest first."""
-    return code_of(at, case).running(case)
+    return clocks_of(code_of(at, case), case)
 
 
 def next_clock(at: Opened, case: Case) -> str:

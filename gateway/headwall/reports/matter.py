@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 
 from headwall.cases import steps
-from headwall.cases.clocks import Code, Running
+from headwall.cases.code import Code
+from headwall.cases.running import Running, clocks_of
 from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
@@ -93,7 +94,7 @@ class Matter:
 
     def running(self, kind: str, name: str) -> Running | None:
         """A clock of the case."""
-        found = self.code.running(self.case)
+        found = clocks_of(self.code, self.case)
         return next((each for each in found if each.clause.kind == kind and each.clock.name == name), None)
 
     def last_time(self, kind: str, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from headwall.cases.running import clocks_of
 from headwall.cases.states import ENDED
 from headwall.cases.steps import code_of
 from headwall.law import localtime
@@ -129,7 +130,8 @@ def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: in
     lines = []
     for number in numbers[:_MOST]:
         case = cases.case(conn, number)
-        first = next((each for each in code_of(conn, registry, case).running(case) if each.met_us is None), None)
+        clocks = clocks_of(code_of(conn, registry, case), case)
+        first = next((each for each in clocks if each.met_us is None), None)
         clock, due_us = ("", None) if first is None else (first.clock.name.replace("_", " "), first.clock.taken_us)
         since_us, names = case.from_us, _names(seen, "case", number)
         lines.append(OpenCase(number, case.kind, case.site, case.state, since_us, clock, due_us, names))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from headwall.cases.clocks import STARTS
+from headwall.cases.code import STARTS
 from headwall.cases.kinds import KINDS
 from headwall.rules.approvals import CLAUSES
 from headwall.rules.clauses import PLANNERS

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 import sqlalchemy as sa
 
+from headwall.cases.running import clocks_of
 from headwall.cases.states import ENDED
 from headwall.cases.steps import code_of
 from headwall.errors import UnknownThingError
@@ -163,7 +164,7 @@ class ReminderRule:
             return
         code = code_of(conn, self._registry, case)
         at_once_us = tuple(minutes * _MINUTE_US for minutes in code.choice("immediate.escalation_min"))
-        for running in code.running(case):
+        for running in clocks_of(code, case):
             clock = running.clock
             if running.met_us is not None or clock.taken_us is None or not running.owed_by:
                 continue

@@ -11,6 +11,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from headwall.cases.kinds import SPILL, kind_of
+from headwall.cases.running import clocks_of
 from headwall.cases.states import ENDED
 from headwall.cases.steps import code_of
 from headwall.ledger import cases, schema
@@ -62,7 +63,7 @@ class SpillRule:
     def _tell(self, step: Step, case: Case) -> None:
         if case.state in ENDED:
             return
-        running = code_of(step.conn, self._registry, case).running(case)
+        clocks = clocks_of(code_of(step.conn, self._registry, case), case)
         opened = case.steps[0]
         fact = SpillReported(
             case=case.id,
@@ -73,7 +74,7 @@ class SpillRule:
             what=opened.note,
             to_tell=[
                 ToTell([party.name for party in each.to_tell], each.rule, each.clock.taken_us, each.clause.id)
-                for each in running
+                for each in clocks
                 if each.to_tell and each.clock.taken_us is not None
             ],
         )
