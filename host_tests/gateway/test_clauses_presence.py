@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from headwall.rules.facts import ClauseDuty
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.building_house import INA, TOM, Building, buildings, project
 
 Make = Callable[..., Building]
@@ -36,6 +41,73 @@ def test_a_week_with_days_that_nobody_has_entered_is_asked_for_as_advice_once_it
     house.was_there("2026-06-03", work=False)
     (week,) = house.at("2026-06-08 09:00").all(PRESENCE)
     assert (week.state, week.closed_by) == ("received", "Tom")
+
+
+def _fill(house: Building, *mondays: str) -> None:
+    for monday in mondays:
+        for n in range(5):
+            house.was_there((date.fromisoformat(monday) + timedelta(days=n)).isoformat(), work=False)
+
+
+def test_weeks_that_follow_each_other_are_one_advice_that_says_how_many_and_is_told_once(make: Make) -> None:
+    house = make(project())
+    for when in ("2026-06-08 00:00", "2026-06-15 00:00", "2026-06-22 00:00"):
+        (row,) = house.at(when).all(PRESENCE)
+    assert (row.body.occurrence, row.body.evidence["weeks"], row.body.evidence["last"]) == (
+        "week of 2026-06-01", 3, "week of 2026-06-15",
+    )  # fmt: skip
+    assert row.body.evidence["days without a record"] == (
+        "2026-06-01, 2026-06-02, 2026-06-03, 2026-06-04, 2026-06-05 and more"
+    )
+    told = [fact for *_, fact in house.outbox() if isinstance(fact, ClauseDuty) and fact.occurrence.startswith("week")]
+    assert len(told) == 1
+    _fill(house, "2026-06-15", "2026-06-08", "2026-06-01")
+    assert _states(house.at("2026-06-22 09:00"), PRESENCE) == [("week of 2026-06-01", "received")]
+
+
+def test_a_hole_after_a_full_week_is_a_new_advice(make: Make) -> None:
+    house = make(project())
+    _fill(house, "2026-06-08")
+    house.at("2026-06-15 00:00").at("2026-06-22 00:00")
+    assert _states(house, PRESENCE) == [("week of 2026-06-01", "open"), ("week of 2026-06-15", "open")]
+
+
+def test_no_week_is_asked_for_when_no_work_goes_on_any_more(make: Make) -> None:
+    house = make(project("final_stabilization = 2026-06-17"))
+    assert _states(house.at("2026-06-16 23:00"), PRESENCE) == [("week of 2026-06-01", "open")]
+    assert _states(house.at("2026-06-17 00:00").at("2026-06-22 00:00"), PRESENCE) == [("week of 2026-06-01", "gone")]
+
+
+def test_work_that_begins_again_is_asked_for_anew(make: Make) -> None:
+    states = (
+        '[{ status = "active", from = 2026-01-01, to = 2026-06-10, by = "Ada" },'
+        ' { status = "shut_down", from = 2026-06-10, to = 2026-06-12, by = "Ada" },'
+        ' { status = "active", from = 2026-06-12, by = "Ada" }]'
+    )
+    house = make(project(), status=states)
+    for when in ("2026-06-08 09:00", "2026-06-11 09:00", "2026-06-15 09:00"):
+        house.at(when)
+    assert _states(house, PRESENCE) == [("week of 2026-06-01", "gone"), ("week of 2026-06-08", "open")]
+    assert house.all(PRESENCE)[1].body.evidence["days without a record"] == "2026-06-08, 2026-06-09, 2026-06-12"
+
+
+@settings(max_examples=15)
+@given(days=st.permutations([7 * week + n for week in range(3) for n in range(5)]), entered=st.integers(6, 15))
+def test_which_weeks_are_asked_for_follows_from_the_days_on_record_in_whatever_order_they_came(
+    days: list[int], entered: int
+) -> None:
+    monday, on_record = date(2026, 6, 1), days[:entered]
+    full = [all(7 * week + n in on_record for n in range(5)) for week in range(6)]
+    with TemporaryDirectory() as folder, buildings(Path(folder)) as make:
+        house = make(project())
+        for n, day in enumerate(on_record):
+            house.was_there((monday + timedelta(days=day)).isoformat(), work=False)
+            if n % 3 == 0:
+                house.at(f"{monday + timedelta(days=21 + n)} 09:00")
+        house.at("2026-07-13 00:00")
+        found = [name for name, state in _states(house, PRESENCE) if state == "open"]
+    first_of_row = [n for n in range(6) if not full[n] and (n == 0 or full[n - 1])]
+    assert found == [f"week of {monday + timedelta(days=7 * n)}" for n in first_of_row]
 
 
 def test_a_holiday_is_not_asked_for(make: Make) -> None:

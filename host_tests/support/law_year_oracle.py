@@ -120,7 +120,9 @@ class Oracle:
         self._noted: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._chains: list[_Chain] = []
         self._tanks: dict[str, dict[str, Any]] = defaultdict(lambda: {"declared": None, "measured": [], "pumped": []})
-        self._held: dict[tuple[str, ...], _Duty] = {}
+        self._held: dict[tuple[Any, ...], _Duty] = {}
+        self._parts: dict[str, list[tuple[int, int]]] = {}
+        self._there: dict[str, set[date]] = defaultdict(set)
         for place in world.places:
             self._on_gauge[place.gauge].append(place)
         self._clauses = {town: self._read(town) for town in TOWNS}
@@ -315,6 +317,8 @@ class Oracle:
             self._gone(chain.duty)
 
     def _on_report(self, each: Happening) -> None:
+        if "trained_contractor" in each.more["roles"]:
+            self._there[each.site].add(local_day(each.more["done"]))
         for chain in self._chains:
             done_us = each.more["done"]
             if (
@@ -328,14 +332,39 @@ class Oracle:
                 self._link(chain)
 
     def _weeks(self, place: Place, parts: list[tuple[int, int]]) -> None:
-        if not parts:
-            return
-        monday = local_day(parts[0][0]) - timedelta(local_day(parts[0][0]).weekday())
-        while (over_us := _at(monday + timedelta(7))) < self._world.ends_us:
-            noons = [_at(monday + timedelta(n), time(12)) for n in range(7) if _works(monday + timedelta(n))]
-            if over_us > self._world.begins_us and any(a <= noon < b for noon in noons for a, b in parts):
-                self._plan(over_us, lambda: self._clockless(place, "contractor_presence", _FOR_EVER, advice=True))
-            monday += timedelta(7)
+        """When weeks of work are over: a row of them with holes in the record is asked for by its first."""
+        self._parts[place.id] = parts
+        for part in parts:
+            monday = local_day(part[0]) - timedelta(local_day(part[0]).weekday())
+            while (over_us := _at(monday + timedelta(7))) < min(self._world.ends_us, part[1]):
+                if over_us > self._world.begins_us:
+                    self._plan(over_us, lambda: self._there_was(place))
+                monday += timedelta(7)
+            if part[1] < _FOR_EVER:
+                self._plan(part[1], lambda: self._there_was(place))
+
+    def _there_was(self, place: Place) -> None:
+        wanted = set()
+        parts, today = self._parts[place.id], local_day(self._now)
+        for part in parts:
+            monday = local_day(part[0]) - timedelta(local_day(part[0]).weekday())
+            row = False
+            while monday + timedelta(7) <= today and _at(monday) < part[1]:
+                week = [monday + timedelta(n) for n in range(7) if _works(monday + timedelta(n))]
+                days = [day for day in week if any(a <= _at(day, time(12)) < b for a, b in parts)]
+                hole = any(day not in self._there[place.id] for day in days)
+                if hole and not row and self._now < part[1]:
+                    wanted.add(monday)
+                row = hole or (row and not days)
+                monday += timedelta(7)
+        clause = self._clauses[place.town]["contractor_presence"][0]["id"]
+        for key, duty in self._held.items():
+            if key[:2] == (place.id, "week") and duty.open and key[2] not in wanted:
+                self._answer(duty)  # or asked no longer, which is told of no advice
+        for monday in wanted:
+            key = (place.id, "week", monday)
+            if key not in self._held:
+                self._held[key] = self._opened(_Duty(place.id, place.town, clause, None, self._now, advice=True))
 
     def _on_plan_seen(self, each: Happening) -> None:
         duty = self._held.get((each.site, "plan_on_site"))
