@@ -26,6 +26,7 @@ log = structlog.get_logger("codes")
 CHOICE: Final = "choice_made"
 PERMIT: Final = "state_permit_entered"
 _KINDS: Final = (CHOICE, PERMIT)
+_NEWEST: Final = sa.select(sa.func.max(schema.records.c.n)).where(schema.records.c.kind.in_(_KINDS))
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,7 @@ class Codes(Mapping[str, Profile]):
 
     def follow(self, conn: sa.Connection) -> int | None:
         """Take in what is new; the number of the newest row, or None where there is nothing new."""
-        c = schema.records.c
-        newest = conn.execute(sa.select(sa.func.max(c.n)).where(c.kind.in_(_KINDS))).scalar() or 0
+        newest = conn.execute(_NEWEST).scalar() or 0
         if newest == self._newest:
             return None
         self._now, self._newest = in_force(conn, self._shipped), newest

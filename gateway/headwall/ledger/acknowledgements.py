@@ -11,6 +11,9 @@ from headwall.errors import InputError, UnknownThingError
 from headwall.ledger import log_book, schema
 
 _A = schema.acknowledgements.c
+_OF = (
+    sa.select(_A.matter, _A.by, _A.at_us).where(_A.matter.in_(sa.bindparam("matters", expanding=True))).order_by(_A.id)
+)
 _TABLES = {"duty": schema.duties, "case": schema.cases}
 
 
@@ -57,8 +60,7 @@ def add(conn: sa.Connection, text: str, *, by: str, now_us: int) -> bool:
 
 def of(conn: sa.Connection, matters: Collection[str]) -> dict[str, list[Acknowledgement]]:
     """Who has acknowledged each of some matters, in order; those that nobody has are left out."""
-    query = sa.select(_A.matter, _A.by, _A.at_us).where(_A.matter.in_(list(matters))).order_by(_A.id)
     found: dict[str, list[Acknowledgement]] = {}
-    for row in conn.execute(query):
+    for row in conn.execute(_OF, {"matters": list(matters)}) if matters else ():
         found.setdefault(row.matter, []).append(Acknowledgement(row.matter, row.by, row.at_us))
     return found

@@ -7,7 +7,7 @@ kinds a code knows, and what it asks of each, is for `rules.approvals` to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -432,20 +432,27 @@ def approvals_at(
     return list(_read(conn, query.order_by(c.from_us, c.id)))
 
 
+_A, _LATER = schema.approvals.c, schema.approvals.alias().c
+_OF_ANY_TIME = (
+    sa.select(schema.approvals)
+    .where(_A.municipality == sa.bindparam("municipality"), _A.site.is_(None) | (_A.site == sa.bindparam("site")))
+    .order_by(_A.from_us, _A.id)
+)
+_OF_SITE = _OF_ANY_TIME.where(replacing.stands(schema.approvals))
+_OF_SITE_THEN = _OF_ANY_TIME.where(
+    _A.id <= sa.bindparam("through"),
+    ~sa.exists().where(_LATER.replaces == _A.id, _LATER.id <= sa.bindparam("through")),
+)
+
+
 def of_site(conn: sa.Connection, municipality: str, site: str, *, through: int | None = None) -> list[Approval]:
     """What stands for a site or its whole municipality, whenever it holds, by the time from which it does.
 
     Args:
         through: as it stood when the row of this number was the newest; None: now.
     """
-    c = schema.approvals.c
-    query = sa.select(schema.approvals).where(c.municipality == municipality, c.site.is_(None) | (c.site == site))
-    if through is None:
-        query = query.where(replacing.stands(schema.approvals))
-    else:
-        later = schema.approvals.alias()
-        query = query.where(c.id <= through, ~sa.exists().where(later.c.replaces == c.id, later.c.id <= through))
-    return list(_read(conn, query.order_by(c.from_us, c.id)))
+    given = {"municipality": municipality, "site": site, "through": through}
+    return list(_read(conn, _OF_SITE if through is None else _OF_SITE_THEN, given))
 
 
 def listed(conn: sa.Connection) -> list[Approval]:
@@ -454,8 +461,8 @@ def listed(conn: sa.Connection) -> list[Approval]:
     return list(_read(conn, sa.select(schema.approvals).order_by(c.from_us, c.id)))
 
 
-def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Approval]:
-    for row in conn.execute(query):
+def _read(conn: sa.Connection, query: sa.Select[Any], given: Mapping[str, Any] | None = None) -> Iterator[Approval]:
+    for row in conn.execute(query, given):
         values = dict(row._mapping)
         del values["kind"]
         yield Approval(**{**values, "body": msgspec.convert(row.body, AnyBody)})

@@ -135,14 +135,17 @@ def add_step(conn: sa.Connection, *, clocks: list[Clock], **columns: Any) -> int
     return number
 
 
+_S = schema.case_steps.c
+_STEPS = sa.select(schema.case_steps).where(_S.case == sa.bindparam("case")).order_by(_S.id)
+
+
 def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Case]:
     for row in conn.execute(query).all():
         yield Case(**row._mapping, steps=_steps(conn, row.id))
 
 
 def _steps(conn: sa.Connection, number: int) -> list[CaseStep]:
-    table = schema.case_steps
-    rows = conn.execute(sa.select(table).where(table.c.case == number).order_by(table.c.id))
+    rows = conn.execute(_STEPS, {"case": number})
     return [
         CaseStep(**{**row._mapping, "clocks": msgspec.convert(row._mapping["clocks"], list[Clock])}) for row in rows
     ]

@@ -7,7 +7,7 @@ changed: a later one that names it in `replaces` stands in its stead, and a With
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -632,11 +632,18 @@ def standing(
     return [each for each in found if isinstance(each.body, kind)]
 
 
+_E = schema.entries.c
+_STANDING_OF = (
+    sa.select(schema.entries)
+    .where(_E.subject == sa.bindparam("subject"), _E.done_us <= sa.bindparam("until_us"))
+    .where(replacing.stands(schema.entries))
+    .order_by(_E.done_us, _E.id)
+)
+
+
 def standing_of(conn: sa.Connection, subject: str, until_us: int) -> list[Entry[Any]]:
     """What stands of a site or datastream, of every kind, done by an instant, by the time at which it was."""
-    c = schema.entries.c
-    query = sa.select(schema.entries).where(c.subject == subject, c.done_us <= until_us)
-    return list(_read(conn, query.where(replacing.stands(schema.entries)).order_by(c.done_us, c.id)))
+    return list(_read(conn, _STANDING_OF, {"subject": subject, "until_us": until_us}))
 
 
 def listed(conn: sa.Connection, subject: str | None = None) -> Sequence[Entry[Body]]:
@@ -646,8 +653,8 @@ def listed(conn: sa.Connection, subject: str | None = None) -> Sequence[Entry[Bo
     return list(_read(conn, query if subject is None else query.where(c.subject == subject)))
 
 
-def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Entry[Any]]:
-    for row in conn.execute(query):
+def _read(conn: sa.Connection, query: sa.Select[Any], given: Mapping[str, Any] | None = None) -> Iterator[Entry[Any]]:
+    for row in conn.execute(query, given):
         yield Entry(
             row.id,
             row.digest,

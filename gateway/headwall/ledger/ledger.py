@@ -32,6 +32,9 @@ class LedgerUnavailableError(HeadwallError):
         )
 
 
+_CURSOR = sa.select(schema.cursors.c.pos).where(schema.cursors.c.name == sa.bindparam("cursor"))
+
+
 class Ledger:
     """One open ledger. Safe to use from several threads; each takes connections of its own.
 
@@ -95,7 +98,7 @@ class Ledger:
 
     def cursor(self, conn: sa.Connection, name: str) -> int:
         """The append position up to which a follower has read; 0 for a new one."""
-        found = conn.execute(sa.select(schema.cursors.c.pos).where(schema.cursors.c.name == name)).scalar()
+        found = conn.execute(_CURSOR, {"cursor": name}).scalar()
         return int(found) if found is not None else 0
 
     def set_cursor(self, conn: sa.Connection, name: str, pos: int) -> None:

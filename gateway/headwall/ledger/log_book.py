@@ -24,6 +24,10 @@ from headwall.ledger import schema
 
 _HEAD = "log_book_head"
 _START = "0" * 64
+_ADD: Final = schema.records.insert()
+_READ_HEAD: Final = sa.select(schema.meta.c.value).where(schema.meta.c.key == _HEAD)
+_LOCKED_HEAD: Final = _READ_HEAD.with_for_update()
+_MOVE_HEAD: Final = schema.meta.update().where(schema.meta.c.key == _HEAD).values(value=sa.bindparam("head"))
 #: the writer of rows that no person decided
 HEADWALL = "headwall"
 _NAME_CHARS: Final = 100
@@ -116,8 +120,8 @@ def append(
         "previous": before.hash,
     }
     new = Head(before.n + 1, _digest(row))
-    conn.execute(schema.records.insert().values(**row, by=by, personal=personal, salt=salt, hash=new.hash))
-    conn.execute(schema.meta.update().where(schema.meta.c.key == _HEAD).values(value=str(new)))
+    conn.execute(_ADD, {**row, "by": by, "personal": personal, "salt": salt, "hash": new.hash})
+    conn.execute(_MOVE_HEAD, {"head": str(new)})
     return new.n
 
 
@@ -194,8 +198,7 @@ def _unreadable(conn: sa.Connection) -> Broken:
 
 def head(conn: sa.Connection) -> Head:
     """The last row as the book itself notes it; 0 for an empty book."""
-    query = sa.select(schema.meta.c.value).where(schema.meta.c.key == _HEAD)
-    value = conn.execute(query).scalar()
+    value = conn.execute(_READ_HEAD).scalar()
     return Head(0, _START) if value is None else Head.parse(value)
 
 
@@ -229,6 +232,8 @@ def _digest(row: dict[str, Any]) -> str:
 
 def _lock_head(conn: sa.Connection) -> Head:
     # FOR UPDATE makes appenders queue on PostgreSQL; SQLite's writers queue when they begin
-    if conn.execute(sa.select(schema.meta.c.key).where(schema.meta.c.key == _HEAD).with_for_update()).first() is None:
-        conn.execute(schema.meta.insert().values(key=_HEAD, value=str(Head(0, _START))))
-    return head(conn)
+    value = conn.execute(_LOCKED_HEAD).scalar()
+    if value is not None:
+        return Head.parse(value)
+    conn.execute(schema.meta.insert().values(key=_HEAD, value=str(Head(0, _START))))
+    return Head(0, _START)

@@ -32,6 +32,10 @@ from headwall.rules.rain_heard import Gauge, hear, quantum_of
 from headwall.rules.tell import accepted
 from headwall.units import Depth
 
+_D = schema.duties.c
+_CLOSED = sa.select(_D.state, _D.closed_by, _D.closed_us).where(
+    _D.id == sa.bindparam("duty"), _D.closed_us.is_not(None)
+)
 _BESIDE_US = 3_600_000_000  # what lies so far from a storm is looked at too
 
 
@@ -185,8 +189,6 @@ class Lookup:
 
     def closed(self, duty: int) -> tuple[str, str, int] | None:
         """State, name and instant, where a person has closed the duty in the meantime."""
-        c = schema.duties.c
-        query = sa.select(c.state, c.closed_by, c.closed_us).where(c.id == duty, c.closed_us.is_not(None))
         with self.ledger.read() as conn:
-            found = conn.execute(query).first()
+            found = conn.execute(_CLOSED, {"duty": duty}).first()
         return (found.state, found.closed_by or "", found.closed_us) if found else None

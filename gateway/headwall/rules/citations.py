@@ -16,6 +16,8 @@ from headwall.law.provision import Confirmed, Provision
 from headwall.ledger import log_book, schema
 
 _KIND = "citation_confirmed"
+_R = schema.records.c
+_CONFIRMED = sa.select(_R.by, _R.at_us, _R.body).where(_R.kind == _KIND).order_by(_R.n.desc())
 P = TypeVar("P", bound=Provision)
 
 
@@ -30,10 +32,8 @@ def with_confirmation(conn: sa.Connection, profile: Profile, provision: P, where
     Args:
         where: whose local day a confirmation is of.
     """
-    table = schema.records.c
-    rows = sa.select(table.by, table.at_us, table.body).where(table.kind == _KIND).order_by(table.n.desc())
     named = _named(profile, provision)
-    found = next((row for row in conn.execute(rows) if row.body == named), None)
+    found = next((row for row in conn.execute(_CONFIRMED) if row.body == named), None)
     if found is None:
         return provision
     return provision.model_copy(update={"confirmed": Confirmed(by=found.by, on=day_of(found.at_us, where))})

@@ -47,6 +47,20 @@ _COLUMNS = (
 _NEWEST = sa.select(*_COLUMNS).join_from(
     schema.duties, schema.duty_versions, sa.and_(_V.duty == _D.id, _V.version == _D.version)
 )
+_ONE = _NEWEST.where(_D.id == sa.bindparam("duty"))
+_KNOWN = _NEWEST.where(
+    _D.kind == _KINDS[StormDuty],
+    _D.site == sa.bindparam("site"),
+    _D.provision == sa.bindparam("provision"),
+    _D.until_us >= sa.bindparam("start_us"),
+    _D.from_us <= sa.bindparam("end_us"),
+    _D.merged_into.is_(None),
+).order_by(_D.id)
+_SET = schema.duties.update().where(_D.id == sa.bindparam("duty"))
+_MOVE = _SET.values({name: sa.bindparam(name) for name in ("version", "due_us", "merged_into", "from_us", "until_us")})
+_STATE = _SET.values({name: sa.bindparam(name) for name in ("state", "closed_by", "closed_reason", "closed_us")})
+_ADD = schema.duties.insert().returning(_D.id)
+_ADD_VERSION = schema.duty_versions.insert()
 
 
 def _duty(row: Any) -> AnyDuty:
@@ -55,23 +69,17 @@ def _duty(row: Any) -> AnyDuty:
     return Duty(**{**row._mapping, "body": fact})
 
 
-def _of(kind: type[F], query: sa.Select[Any], conn: sa.Connection) -> list[Duty[F]]:
-    query = query.where(_D.kind == _KINDS[kind])
-    return [Duty(**{**row._mapping, "body": msgspec.convert(row.body, kind)}) for row in conn.execute(query)]
+def _as(kind: type[F], row: Any) -> Duty[F]:
+    return Duty(**{**row._mapping, "body": msgspec.convert(row.body, kind)})
 
 
 def known(
     conn: sa.Connection, site: str, provision: str, datastream: str, start_us: int, end_us: int
 ) -> list[Duty[StormDuty]]:
     """Duties whose storm overlaps a stretch at a gauge, without those merged into another; by number."""
-    query = _NEWEST.where(
-        _D.site == site,
-        _D.provision == provision,
-        _D.until_us >= start_us,
-        _D.from_us <= end_us,
-        _D.merged_into.is_(None),
-    ).order_by(_D.id)
-    return [duty for duty in _of(StormDuty, query, conn) if duty.body.datastream == datastream]
+    given = {"site": site, "provision": provision, "start_us": start_us, "end_us": end_us}
+    found = (_as(StormDuty, row) for row in conn.execute(_KNOWN, given))
+    return [duty for duty in found if duty.body.datastream == datastream]
 
 
 class Held(NamedTuple):
@@ -95,19 +103,19 @@ class Held(NamedTuple):
 _HELD = (
     sa.select(*(_D[name] for name in Held._fields[:-1]), _V.at_us)
     .join_from(schema.duties, schema.duty_versions, (_V.duty == _D.id) & (_V.version == _D.version))
-    .where(_D.kind == _KINDS[ClauseDuty])
+    .where(_D.kind == _KINDS[ClauseDuty], _D.site == sa.bindparam("site"))
     .order_by(_D.id)
 )
 
 
 def held(conn: sa.Connection, site: str) -> list[Held]:
     """The duties that clauses have made due at a site, whatever their state; by number."""
-    return [Held._make(row) for row in conn.execute(_HELD.where(_D.site == site))]
+    return [Held._make(row) for row in conn.execute(_HELD, {"site": site})]
 
 
 def clause_duty(conn: sa.Connection, duty: int) -> Duty[ClauseDuty]:
     """A duty that a clause has made due, by its number."""
-    return _of(ClauseDuty, _NEWEST.where(_D.id == duty), conn)[0]
+    return _as(ClauseDuty, conn.execute(_ONE, {"duty": duty}).one())
 
 
 def listed(conn: sa.Connection, *, everything: bool = False, site: str | None = None) -> list[AnyDuty]:
@@ -120,12 +128,13 @@ def listed(conn: sa.Connection, *, everything: bool = False, site: str | None = 
 
 def of_storms(conn: sa.Connection) -> list[Duty[StormDuty]]:
     """The open ones that storms have made due, by due time."""
-    return _of(StormDuty, _NEWEST.where(_D.state == "open").order_by(_D.due_us, _D.id), conn)
+    query = _NEWEST.where(_D.state == "open", _D.kind == _KINDS[StormDuty]).order_by(_D.due_us, _D.id)
+    return [_as(StormDuty, row) for row in conn.execute(query)]
 
 
 def get(conn: sa.Connection, duty: int) -> AnyDuty:
     """A duty by number; UnknownThingError, naming the open ones, if there is none."""
-    row = conn.execute(_NEWEST.where(_D.id == duty)).first()
+    row = conn.execute(_ONE, {"duty": duty}).first()
     if row is None:
         ids = ", ".join(str(each.id) for each in listed(conn)) or "none"
         raise UnknownThingError(f"no duty {duty}; open are: {ids} (`headwall duty list --all` shows every one)")
@@ -157,9 +166,9 @@ def open_duty(conn: sa.Connection, fact: F, now_us: int, *, historical: bool, be
         "historical": historical,
         "at_us": now_us,
     }
-    if isinstance(fact, ClauseDuty):
-        values |= {"name": fact.name, "occurrence": fact.occurrence}
-    number: int = conn.execute(schema.duties.insert().values(**values).returning(_D.id)).scalar_one()
+    clause = fact if isinstance(fact, ClauseDuty) else None
+    values |= {"name": clause.name if clause else None, "occurrence": clause.occurrence if clause else None}
+    number: int = conn.execute(_ADD, values).scalar_one()
     fact = msgspec.structs.replace(fact, duty=number, version=1)
     _store_version(conn, fact, now_us)
     body = {**fact.recorded, "historical": historical, **_why(because)}
@@ -176,8 +185,8 @@ def add_version(conn: sa.Connection, before: F, after: F, now_us: int, *, becaus
     _store_version(conn, after, now_us)
     from_us, until_us = after.span
     changes = {"version": after.version, "due_us": after.due_us, "merged_into": after.merged_into}
-    changes |= {"from_us": from_us, "until_us": until_us}
-    conn.execute(schema.duties.update().where(_D.id == after.duty).values(**changes))
+    changes |= {"duty": after.duty, "from_us": from_us, "until_us": until_us}
+    conn.execute(_MOVE, changes)
     if because or asks_otherwise(before, after):
         body = {**after.recorded, **before.as_previous, **_why(because)}
         log_book.append(conn, "duty_changed", log_book.HEADWALL, body, now_us)
@@ -225,8 +234,8 @@ def follow_record(conn: sa.Connection, duty: Duty[ClauseDuty], fact: ClauseDuty,
             done = fact.done
             _close(conn, fact, state, by=done.by, at_us=done.at_us, now_us=now_us, reason=done.reference)
     elif duty.state != state:
-        values = {"state": state, "closed_by": None, "closed_reason": None, "closed_us": None}
-        conn.execute(schema.duties.update().where(_D.id == duty.id).values(**values))
+        none = {"closed_by": None, "closed_reason": None, "closed_us": None}
+        conn.execute(_STATE, {"duty": duty.id, "state": state, **none})
         kind = "duty_gone" if state == "gone" else "duty_reopened"
         log_book.append(conn, kind, log_book.HEADWALL, fact.recorded, now_us)
 
@@ -239,15 +248,15 @@ def by_its_number(duty: Duty[ClauseDuty]) -> bool:
 def _close(
     conn: sa.Connection, fact: DutyFact, state: str, *, by: str, at_us: int, now_us: int, reason: str | None
 ) -> None:
-    values = {"state": state, "closed_by": by, "closed_reason": reason, "closed_us": at_us}
-    conn.execute(schema.duties.update().where(_D.id == fact.duty).values(**values))
+    values = {"duty": fact.duty, "state": state, "closed_by": by, "closed_reason": reason, "closed_us": at_us}
+    conn.execute(_STATE, values)
     body = {**fact.recorded, "closed_us": at_us, **({"reason": reason} if reason else {})}
     log_book.append(conn, f"duty_{state}", by, body, now_us)
 
 
 def _store_version(conn: sa.Connection, fact: DutyFact, now_us: int) -> None:
     values = {"duty": fact.duty, "version": fact.version, "body": to_body(fact), "at_us": now_us}
-    conn.execute(schema.duty_versions.insert().values(**values))
+    conn.execute(_ADD_VERSION, values)
 
 
 def _why(because: str) -> dict[str, str]:

@@ -45,6 +45,9 @@ from headwall.settings import NotifySettings, RulesSettings
 
 log = structlog.get_logger("rules")
 CURSOR = "rules"
+# SQLite knows no FOR UPDATE and needs none: its writers queue when they begin
+_LOCKED_CURSOR = sa.select(schema.cursors.c.pos).where(schema.cursors.c.name == CURSOR).with_for_update()
+_NEWEST_TOLD = sa.select(sa.func.max(schema.outbox.c.id))
 _CODES = "codes"
 _FAILED = "rule_failed"
 _RETRY_US = 60_000_000
@@ -207,7 +210,7 @@ class RuleEngine:
                 for rule in self._rules:
                     self._judge(rule, step)
                 failing = self._note_failures(step, retried)
-                outbox = conn.execute(sa.select(sa.func.max(schema.outbox.c.id))).scalar()
+                outbox = conn.execute(_NEWEST_TOLD).scalar()
                 if through != pos:
                     self._ledger.set_cursor(conn, CURSOR, through)
         except BaseException:
@@ -221,9 +224,7 @@ class RuleEngine:
 
     def _lock_cursor(self, conn: sa.Connection) -> int:
         """This follower's position; other engines on the same ledger wait until the step commits."""
-        table = schema.cursors.c
-        # SQLite knows no FOR UPDATE and needs none: its writers queue when they begin
-        found = conn.execute(sa.select(table.pos).where(table.name == CURSOR).with_for_update()).scalar()
+        found = conn.execute(_LOCKED_CURSOR).scalar()
         if found is None:
             self._ledger.set_cursor(conn, CURSOR, 0)
         return int(found or 0)

@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from headwall.ledger import schema
 
 _N = schema.notices.c
+_OPEN = sa.select(_N.key, _N.body).where(_N.kind == sa.bindparam("kind"), _N.closed_us.is_(None)).order_by(_N.id)
+_OPEN_OF = _OPEN.where(_N.subject == sa.bindparam("subject"))
 
 
 def open_ones(conn: sa.Connection, kind: str, subject: str | None = None) -> list[tuple[str, Any]]:
     """Keys and bodies of the open notices of a kind, of one subject if asked so, oldest first."""
-    query = sa.select(_N.key, _N.body).where(_N.kind == kind, _N.closed_us.is_(None)).order_by(_N.id)
-    if subject is not None:
-        query = query.where(_N.subject == subject)
-    return [(key, body) for key, body in conn.execute(query)]
+    rows = conn.execute(_OPEN if subject is None else _OPEN_OF, {"kind": kind, "subject": subject})
+    return [(key, body) for key, body in rows]
 
 
 def put(conn: sa.Connection, kind: str, subject: str, key: str, body: dict[str, Any], now_us: int) -> bool:

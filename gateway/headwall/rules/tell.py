@@ -16,7 +16,10 @@ from headwall.rules.facts import DutyFact, Fact, from_body, to_body
 
 log = structlog.get_logger("rules")
 _O = schema.outbox.c
+_T = schema.acceptances.c
+_ACCEPTED = sa.select(_T.id).where(_T.node == sa.bindparam("node"), _T.stream == sa.bindparam("stream"))
 _FACTS = _O.fact.in_(sa.bindparam("facts", expanding=True))
+_ADD = schema.outbox.insert()
 _PERSONS = sa.select(_O.person).where(_O.fact == sa.bindparam("fact"))
 _UNSENT = sa.select(_O.id, _O.body).where(_FACTS, _O.mail.is_(None))
 _TOLD = sa.select(_O.id, _O.mail, _O.body).where(_FACTS, _O.person == sa.bindparam("person")).order_by(_O.id)
@@ -25,8 +28,7 @@ _TOLD = sa.select(_O.id, _O.mail, _O.body).where(_FACTS, _O.person == sa.bindpar
 def accepted(conn: sa.Connection, datastream: str) -> bool:
     """Whether a named person has taken the datastream out of commissioning."""
     node, _, stream = datastream.partition("/")
-    table = schema.acceptances.c
-    return conn.execute(sa.select(table.id).where(table.node == node, table.stream == stream)).first() is not None
+    return conn.execute(_ACCEPTED, {"node": node, "stream": stream}).first() is not None
 
 
 def to_be_told(conn: sa.Connection, registry: Registry, datastream: str, municipality: str, at_us: int) -> list[Person]:
@@ -145,7 +147,7 @@ def _as_told(body: dict[str, Any]) -> DutyFact:
 
 def _insert(conn: sa.Connection, key: str, fact: Fact, person: str, how: str, now_us: int) -> None:
     row = {"fact": key, "kind": _kind(fact), "person": person, "how": how, "body": to_body(fact), "at_us": now_us}
-    conn.execute(schema.outbox.insert().values(**row))
+    conn.execute(_ADD, row)
 
 
 def _kind(fact: Fact) -> str:
