@@ -26,6 +26,12 @@ LONGEST_RETRY_US = 3_600_000_000
 _OUTBOX = schema.outbox
 _MAILS = schema.mails
 _NEWEST_WAITING = sa.select(sa.func.max(_OUTBOX.c.id), sa.func.count()).where(_OUTBOX.c.mail.is_(None))
+_ADD_MAIL = _MAILS.insert()
+_CARRY = (
+    _OUTBOX.update()
+    .where(_OUTBOX.c.id == sa.bindparam("row"))
+    .values({name: sa.bindparam(name) for name in ("mail", "how", "body")})
+)
 _ROW = (_OUTBOX.c.id, _OUTBOX.c.fact, _OUTBOX.c.person, _OUTBOX.c.how, _OUTBOX.c.body, _OUTBOX.c.at_us)
 
 
@@ -138,25 +144,23 @@ def queue(ledger: Ledger, mail: NewMail, rows: Sequence[Waiting], now_us: int) -
         if not _stand(conn, rows):
             return False
         inserted = conn.execute(
-            _MAILS.insert().values(
-                message_id=mail.message_id,
-                recipient=mail.recipient,
-                subject=mail.subject,
-                eml=mail.eml,
-                state="failed" if mail.undeliverable else "queued",
-                tries=0,
-                next_try_us=now_us,
-                handing_over=False,
-                repeats=0,
-                last_error=mail.undeliverable,
-                at_us=now_us,
-            )
+            _ADD_MAIL,
+            {
+                "message_id": mail.message_id,
+                "recipient": mail.recipient,
+                "subject": mail.subject,
+                "eml": mail.eml,
+                "state": "failed" if mail.undeliverable else "queued",
+                "tries": 0,
+                "next_try_us": now_us,
+                "handing_over": False,
+                "repeats": 0,
+                "last_error": mail.undeliverable,
+                "at_us": now_us,
+            },
         )
         (mail_id,) = inserted.inserted_primary_key or (None,)
-        for row in rows:
-            conn.execute(
-                _OUTBOX.update().where(_OUTBOX.c.id == row.id).values(mail=mail_id, how=row.how, body=row.body)
-            )
+        conn.execute(_CARRY, [{"row": row.id, "mail": mail_id, "how": row.how, "body": row.body} for row in rows])
     return True
 
 

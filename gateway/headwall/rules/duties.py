@@ -6,6 +6,8 @@ entered, and follows it: no record, no answer. What a person has closed by its n
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -50,7 +52,7 @@ _NEWEST = sa.select(*_COLUMNS).join_from(
 _ONE = _NEWEST.where(_D.id == sa.bindparam("duty"))
 _KNOWN = _NEWEST.where(
     _D.kind == _KINDS[StormDuty],
-    _D.site == sa.bindparam("site"),
+    _D.site.in_(sa.bindparam("sites", expanding=True)),
     _D.provision == sa.bindparam("provision"),
     _D.until_us >= sa.bindparam("start_us"),
     _D.from_us <= sa.bindparam("end_us"),
@@ -74,12 +76,16 @@ def _as(kind: type[F], row: Any) -> Duty[F]:
 
 
 def known(
-    conn: sa.Connection, site: str, provision: str, datastream: str, start_us: int, end_us: int
-) -> list[Duty[StormDuty]]:
-    """Duties whose storm overlaps a stretch at a gauge, without those merged into another; by number."""
-    given = {"site": site, "provision": provision, "start_us": start_us, "end_us": end_us}
-    found = (_as(StormDuty, row) for row in conn.execute(_KNOWN, given))
-    return [duty for duty in found if duty.body.datastream == datastream]
+    conn: sa.Connection, sites: Collection[str], provision: str, datastream: str, start_us: int, end_us: int
+) -> dict[str, list[Duty[StormDuty]]]:
+    """Duties whose storm overlaps a stretch at a gauge, without those merged into another; by site and number."""
+    given = {"sites": list(sites), "provision": provision, "start_us": start_us, "end_us": end_us}
+    found: dict[str, list[Duty[StormDuty]]] = defaultdict(list)
+    for row in conn.execute(_KNOWN, given):
+        duty = _as(StormDuty, row)
+        if duty.body.datastream == datastream:
+            found[duty.body.site].append(duty)
+    return dict(found)
 
 
 class Held(NamedTuple):

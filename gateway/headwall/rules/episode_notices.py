@@ -5,7 +5,7 @@ suspected discharge, a sign of what sensors show. Found again, or found to be lo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -79,6 +79,12 @@ def open_notices(conn: sa.Connection, kind: type[E], site: str) -> list[tuple[st
     """The open notices of a kind at a site with their keys, oldest first."""
     tag = str(kind.__struct_config__.tag)
     return [(key, msgspec.convert(body, kind)) for key, body in notices.open_ones(conn, tag, site)]
+
+
+def open_at_sites(conn: sa.Connection, kind: type[E], sites: Collection[str]) -> dict[str, list[tuple[str, E]]]:
+    """The same of several sites; those without one are left out."""
+    found = notices.open_of(conn, str(kind.__struct_config__.tag), sites)
+    return {site: [(key, msgspec.convert(body, kind)) for key, body in rows] for site, rows in found.items()}
 
 
 def _overlap(one: Episode, other: Episode) -> bool:

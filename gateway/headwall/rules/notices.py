@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,12 +13,26 @@ from headwall.ledger import schema
 _N = schema.notices.c
 _OPEN = sa.select(_N.key, _N.body).where(_N.kind == sa.bindparam("kind"), _N.closed_us.is_(None)).order_by(_N.id)
 _OPEN_OF = _OPEN.where(_N.subject == sa.bindparam("subject"))
+_OPEN_OF_SOME = (
+    sa.select(_N.subject, _N.key, _N.body)
+    .where(_N.kind == sa.bindparam("kind"), _N.closed_us.is_(None))
+    .where(_N.subject.in_(sa.bindparam("subjects", expanding=True)))
+    .order_by(_N.id)
+)
 
 
 def open_ones(conn: sa.Connection, kind: str, subject: str | None = None) -> list[tuple[str, Any]]:
     """Keys and bodies of the open notices of a kind, of one subject if asked so, oldest first."""
     rows = conn.execute(_OPEN if subject is None else _OPEN_OF, {"kind": kind, "subject": subject})
     return [(key, body) for key, body in rows]
+
+
+def open_of(conn: sa.Connection, kind: str, subjects: Collection[str]) -> dict[str, list[tuple[str, Any]]]:
+    """Keys and bodies of the open notices of a kind by subject, oldest first; subjects without one are left out."""
+    found: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for subject, key, body in conn.execute(_OPEN_OF_SOME, {"kind": kind, "subjects": list(subjects)}):
+        found[subject].append((key, body))
+    return dict(found)
 
 
 def put(conn: sa.Connection, kind: str, subject: str, key: str, body: dict[str, Any], now_us: int) -> bool:

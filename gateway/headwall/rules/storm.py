@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from fractions import Fraction
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
@@ -218,14 +218,14 @@ class StormReportRule:
     ) -> None:
         if len(watch.gauges.members) > 1:
             storms = [self._compared(step, watch, storm) for storm in storms]
-        for site in watch.sites:
-            if site.municipality != asked.municipality.id:
-                continue
+        sites = [site for site in watch.sites if site.municipality == asked.municipality.id]
+        held = _Held.read(step, asked, [site.id for site in sites], start_us, end_us)
+        for site in sites:
             with step.guarded(
                 f"{site.id}, {asked.datastream}, {asked.provision.id}", Stretch(asked.datastream, start_us, end_us)
             ):
                 _SiteJudgement(
-                    self._registry, self._historical_after_us, step, asked, site, start_us, end_us, why
+                    self._registry, self._historical_after_us, step, asked, site, held, start_us, end_us, why
                 ).judge(storms)
 
     def _compared(self, step: Step, watch: _Watch, storm: JudgedStorm) -> JudgedStorm:
@@ -384,6 +384,22 @@ class _Reach:
         return cls(min([storm.start_us, *storm.snow_from_us]), storm.end_us, storm)
 
 
+@dataclass(frozen=True)
+class _Held:
+    """What the ledger has of the storms of a stretch, by site: duties, and open notices by their kind."""
+
+    duties: Mapping[str, list[duties.Duty[StormDuty]]]
+    notices: Mapping[type, Mapping[str, list[tuple[str, Any]]]]
+
+    @classmethod
+    def read(cls, step: Step, asked: Asked, sites: Sequence[str], start_us: int, end_us: int) -> _Held:
+        kinds = (NearThreshold, InactiveSiteStorm)
+        return cls(
+            duties.known(step.conn, sites, asked.provision.id, asked.datastream, start_us, end_us),
+            {kind: episode_notices.open_at_sites(step.conn, kind, sites) for kind in kinds},
+        )
+
+
 class _SiteJudgement:
     """The storms of one gauge at one site, under one provision, in one step."""
 
@@ -394,10 +410,12 @@ class _SiteJudgement:
         step: Step,
         asked: Asked,
         site: Site,
+        held: _Held,
         start_us: int,
         end_us: int,
         why: str,
     ) -> None:
+        self._held = held
         self._registry = registry
         self._historical_after_us = historical_after_us
         self._step = step
@@ -434,9 +452,7 @@ class _SiteJudgement:
     # --- duties ---
 
     def _judge_duties(self, due: list[JudgedStorm], triggered: list[JudgedStorm]) -> None:
-        found = duties.known(
-            self._conn, self._site.id, self._asked.provision.id, self._asked.datastream, self._start_us, self._end_us
-        )
+        found = self._held.duties.get(self._site.id, [])
         by_number = {duty.id: duty for duty in found}
         matched = match([self._span(duty) for duty in found], [_Reach.of(storm) for storm in due])
         for number, reach in matched.kept:
@@ -534,7 +550,8 @@ class _SiteJudgement:
         wanted: Sequence[_Storm],
         storms: list[JudgedStorm],
     ) -> None:
-        changes = episode_notices.sync(self._conn, kind, self._site.id, wanted, self._step.now_us, self._in_scope)
+        site, known = self._site.id, self._held.notices[kind].get(self._site.id, [])
+        changes = episode_notices.sync(self._conn, kind, site, wanted, self._step.now_us, self._in_scope, known)
         for change in changes:
             withdraw(self._conn, change.key)
             if change.stands and not self._is_old(change.fact.storm.end_us, storms):
