@@ -171,7 +171,7 @@ _OF_BOTH = [
     ("serve", "06-10 11:00", {"means": "certified mail"}),
     ("appeal", "06-12 10:00", {}),
     ("hear", "06-16 10:00", {}),
-    ("decide", "06-16 15:00", {"outcome": "upheld"}),
+    ("decide", "06-16 15:00", {"outcome": "upheld", "times": {"copied": local("06-17 10:00")}}),
     ("abate", "06-25 12:00", {"outcome": "municipality"}),
     ("cost", "06-26 10:00", {"times": {"cost_received": local("07-01 12:00")}}),
 ]
@@ -268,6 +268,7 @@ def test_a_notice_that_was_set_aside_leaves_nothing_to_correct(house: OutfallHou
     for action, outcome in (("abate", "owner"), ("correct", "")):
         with pytest.raises(InputError, match="set aside"):
             take(house, action, "06-20 10:00", outcome=outcome)
+    take(house, "hear", "06-16 14:00")  # entered after the decision; till then it is owed
     assert take(house, "close", "06-20 10:00", note="set aside").state == "closed"
 
 

@@ -83,7 +83,8 @@ def test_every_step_can_be_entered_and_read_by_scripts(desk: Desk) -> None:
     case(desk, "cost", "1", *BY, "--at", "2026-06-26 10:00", "--received", "2026-07-01 12:00")
     case(desk, "protest", "1", *BY, "--at", "2026-07-02 09:00")
     case(desk, "note", "1", "paid in full", *BY)
-    body = json.loads(case(desk, "close", "1", *BY, "--reason", "paid", "--json"))
+    body = json.loads(case(desk, "close", "1", *BY, "--reason", "paid", "--leaves", "settle", "--json"))
+    assert body["steps"][-1]["details"] == {"leaves": "settle"}
     assert body["state"] == "closed"
     assert [step["to_state"] for step in body["steps"]] == [
         "suspected", "under_review", "confirmed", "notice_served", "in_correction", "appealed", "appealed", "decided",

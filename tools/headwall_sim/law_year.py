@@ -254,7 +254,10 @@ class _Maker:
             yield from self._case(place, self._odd(local_us(day + timedelta(days=chance.randint(5, 250)))))
 
     def _case(self, place: Place, at_us: int) -> Iterator[Happening]:
-        """Opened and confirmed; dismissed, or a notice with a day to correct, which is met, missed or appealed."""
+        """Opened and confirmed; dismissed, or a notice with a day to correct, which is met, missed or appealed.
+
+        It is closed, if at all, once everything was done: the code keeps it open before.
+        """
         chance = self._chance
 
         def step(days: int, action: str, **more: Any) -> Happening:
@@ -275,6 +278,7 @@ class _Maker:
             yield step(4, "appeal")
             yield step(chance.choice((8, 29, 40)), "hear")
             yield step(3, "decide", outcome="withdrawn")
+            yield step(chance.choice((1, 12)), "abate", outcome="owner")
         elif ends == "corrected":
             yield step(chance.randint(3, 17), "abate", outcome="owner")
         else:

@@ -26,6 +26,8 @@ NOT_OF: Final = {
 PAYMENT: Final = "payment_"
 #: clocks of costs run only once there are costs
 _ONLY_WITH: Final = {"cost_recovery": "abated_at_cost"}
+#: instants of an appeal from which nothing is counted any more once it was withdrawn
+_OF_APPEAL: Final = ("filed", "received")
 
 
 def after(code: Code, steps: Sequence[CaseStep]) -> list[Clock]:
@@ -34,8 +36,7 @@ def after(code: Code, steps: Sequence[CaseStep]) -> list[Clock]:
     times = {**now.times, **_of_spill(code, now)}
     found = [each for clause in code.clauses.values() for each in _of_clause(code, clause, times, now)]
     notice = code.clause("notice_of_violation")
-    appealed = "filed" in times and "withdrawn" not in times  # then the decision says until when it is corrected
-    if notice is not None and "correct_by" in times and not appealed:
+    if notice is not None and "correct_by" in times and not _appealed(times):  # else the decision says until when
         found.append(Clock(notice.id, "correct_by", *[times["correct_by"]] * 3))
     of_matter = {clause.id for kind, clause in code.clauses.items() if kind in OF_THE_MATTER}
     by_name = {each.name: each for each in found if each.provision not in of_matter}
@@ -63,13 +64,19 @@ def moved(before: Sequence[Clock], after: Sequence[Clock]) -> list[Clock]:
 def _of_clause(code: Code, clause: Provision, times: Mapping[str, int], now: Known) -> Iterator[Clock]:
     if _ONLY_WITH.get(clause.kind, "") not in ("", *times):
         return
-    starts = {start: times[name] for start, name in STARTS[clause.kind].items() if name in times}
+    over = _OF_APPEAL if not _appealed(times) else ()
+    starts = {start: times[name] for start, name in STARTS[clause.kind].items() if name in times and name not in over}
     for deadline in clause.deadlines:
         if clause.kind == "spill_report" and now.hazard and NOT_OF.get(deadline.name) == now.hazard:
             continue
         due = clocks.due(code.read(clause, deadline), starts, code.where, code.closes)
         if due.taken_us is not None:
             yield Clock(clause.id, deadline.name, due.strict_us, due.lenient_us, due.taken_us)
+
+
+def _appealed(times: Mapping[str, int]) -> bool:
+    """Whether there is an appeal that was not withdrawn."""
+    return "filed" in times and times.get("withdrawn", -1) < times["filed"]
 
 
 def _of_spill(code: Code, now: Known) -> dict[str, int]:

@@ -10,6 +10,7 @@ from headwall.cases.clocks import NOT_OF, PAYMENT, standing
 from headwall.cases.code import Code
 from headwall.cases.known import Known, known
 from headwall.law.deadlines import Deadline
+from headwall.law.localtime import short
 from headwall.law.provision import Provision
 from headwall.law.provisions import Party, Spill
 from headwall.law.state_spill import HOTLINE, state_spill
@@ -43,8 +44,23 @@ _OWED_BY: Final = {
     ("spill_report", "confirmation"): "person",
     ("state_spill", HOTLINE): "person",
 }
+#: clause and deadline → what it waits for, as people say it; what is not here goes by its own name
+_WHAT: Final = {
+    ("appeal", "file"): "notice of appeal",
+    ("appeal", "hear"): "hear the appeal",
+    ("appeal", "serve"): "send out the copy of the decision",
+    ("corrective_measures", "correct"): "correct what the decision upholds",
+    ("corrective_measures", "request_from"): "ask to be let in",
+    ("contaminating_activity", "correct"): "end and correct the contaminating activity",
+    ("cost_recovery", "tell"): "tell the owner what the abatement cost",
+    ("cost_recovery", "protest"): "protest against the cost",
+    ("notice_of_violation", "correct_by"): "correct what the notice orders",
+    ("spill_report", "confirmation"): "confirm the release in writing",
+}
 #: the instant that says what is unpaid needs no lien
 _PAID: Final = "paid"
+#: what is owed without a time, by the step that answers it
+_UNSETTLED: Final = "settle"
 
 
 @dataclass(frozen=True)
@@ -70,12 +86,16 @@ class Running:
     at_once: bool = False
 
     @property
-    def asks(self) -> str:
-        """One line: what it waits for."""
-        what = self.clock.name.replace("_", " ")
+    def what(self) -> str:
+        """What it waits for, in a few words."""
         if self.to_tell:
-            what = f"tell {', '.join(party.name for party in self.to_tell)}"
-        return f"{what}: {self.rule}"
+            return f"tell {'; '.join(party.name for party in self.to_tell)}"
+        return _WHAT.get((self.clause.kind, self.clock.name), self.clock.name.replace("_", " "))
+
+    @property
+    def asks(self) -> str:
+        """One line: what it waits for, and how the code counts."""
+        return f"{self.what}: {self.rule}"
 
 
 def clocks_of(code: Code, case: Case) -> list[Running]:
@@ -88,6 +108,20 @@ def clocks_of(code: Code, case: Case) -> list[Running]:
         if clock.provision in clauses
     ]
     return sorted(found, key=lambda each: (each.clock.taken_us or 0, each.clock.name))
+
+
+def owed_of(code: Code, case: Case) -> dict[str, str]:
+    """What somebody still has to do in a case, by name, in words: clocks that are not met, an undecided protest."""
+    waiting = [each for each in clocks_of(code, case) if each.owed_by and each.met_us is None]
+    found = {
+        each.clock.name: f"{each.asks} ({each.clause.citation}), by {short(each.clock.taken_us, code.where)}"
+        for each in waiting
+        if each.clock.taken_us is not None
+    }
+    times = known(case.steps).times
+    if code.costs is not None and "protested" in times and "settled" not in times:
+        found[_UNSETTLED] = f"decide the protest against the cost ({code.costs.citation})"
+    return found
 
 
 def _told(code: Code, clock: Clock, clause: Provision, now: Known) -> Running:

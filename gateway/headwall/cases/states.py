@@ -130,7 +130,7 @@ MOVES: Final = {
     "appeal": Move(
         _after("notice_served", "in_correction", "abated", "appealed"), "appealed", sets="filed", may_set=("received",)
     ),
-    "hear": Move(_after("appealed"), None, sets="heard"),
+    "hear": Move(_after("appealed", "decided"), None, sets="heard"),
     "decide": Move(_after("appealed", "decided"), "decided", may_set=("copied",), outcomes=_DECISIONS),
     "request": Move(_AFTER_NOTICE, None, sets="requested"),
     "answer": Move(_AFTER_NOTICE, None, outcomes={"granted": (), "refused": ()}),
@@ -148,5 +148,10 @@ MOVES: Final = {
     "instalments": Move(_after("abated"), None, needs=("payments",), may_set=("first_payment",)),
     "pay": Move(_after("abated"), None, outcomes={"part": (), "full": ("paid",)}),
     "lien": Move(_after("abated"), None, why=True, sets="lien"),
-    "close": Move(_after("confirmed", "notice_served", "in_correction", "decided", "abated"), "closed", why=True),
+    "close": Move(
+        _after("confirmed", "notice_served", "in_correction", "decided", "abated"),
+        "closed",
+        why=True,
+        may_tell=("leaves",),
+    ),
 }

@@ -19,6 +19,7 @@ from headwall.cases import opening
 from headwall.cases.code import Code
 from headwall.cases.kinds import kind_of
 from headwall.cases.known import OTHER, known
+from headwall.cases.running import owed_of
 from headwall.cases.states import AHEAD, BY_MUNICIPALITY, MEANS, MOVES, PERSONAL, SET_ASIDE, STATES, Move
 from headwall.errors import InputError
 from headwall.law.provision import Provision
@@ -296,6 +297,8 @@ def _check_code(code: Code, case: cases.Case, action: str, told: Told) -> None:
         _check_party(code.spill, told.details["to"])
     if action == "instalments":
         _check_payments(code, told)
+    if action == "close":
+        _check_left(code, case, told)
 
 
 def _check_party(spill: Spill, to: str) -> None:
@@ -303,6 +306,21 @@ def _check_party(spill: Spill, to: str) -> None:
     if to not in parties and to != OTHER:
         told = "; ".join(f"{short}: {name}" for short, name in parties.items())
         raise InputError(f"{spill.citation} knows no {to!r} to be told of a spill: {told}; {OTHER}: anybody else")
+
+
+def _check_left(code: Code, case: cases.Case, told: Told) -> None:
+    """What is still owed under the code is left undone only where a person names it: nothing reminds of it then."""
+    owed = owed_of(code, case)
+    left = {name.strip() for name in told.details.get("leaves", "").split(",") if name.strip()}
+    if unknown := sorted(left.difference(owed)):
+        raise InputError(
+            f"case {case.id}: nothing named {', '.join(unknown)} is still owed; owed are {', '.join(owed) or 'none'}"
+        )
+    if rest := [f"{name}: {what}" for name, what in owed.items() if name not in left]:
+        raise InputError(
+            f"case {case.id} cannot be closed while this is owed: {'; '.join(rest)}. Enter what was done; or, where it "
+            f"is to be left undone, write --leaves {','.join(owed)} and why in the reason"
+        )
 
 
 def _check_payments(code: Code, told: Told) -> None:

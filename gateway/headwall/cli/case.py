@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
     case.command("abate")(abate)
     case.command("cost")(cost)
     plain(case, "protest", "The owner protested against the cost; --by is who took it in.")
-    plain(case, "close", "You close it for good.")
+    case.command("close")(close)
     case.command("note")(note_)
     case_spill.register(case)
     case_after.register(case)
@@ -225,6 +225,22 @@ def cost(
 ) -> None:
     """The owner was told what the abatement cost."""
     take("cost", number, by, when, config, as_json, note=note, times={"cost_received": (received, "--received")})
+
+
+def close(
+    number: Number,
+    by: By,
+    reason: Reason,
+    leaves: Annotated[
+        str,
+        typer.Option("--leaves", help="what is still owed and stays undone, by the names that it asks for: serve,tell"),
+    ] = "",
+    when: At = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: AsJson = False,
+) -> None:
+    """You close it for good: nothing reminds of it any more. While something is owed under the code it is refused."""
+    take("close", number, by, when, config, as_json, note=reason, details={"leaves": leaves})
 
 
 def note_(
