@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from headwall import codes
 from headwall.errors import ConfigurationError, InputError
 from headwall.law.choices import Choice
@@ -48,6 +49,27 @@ def storm_duties(house: House) -> list[StormDuty]:
 
 
 # --- choices ---
+
+
+def test_choice_counts_although_the_step_that_read_it_could_not_commit(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = make(NOON + 20 * HOUR)
+    house.rain(NOON, 60)
+    house.judge()
+    (before,) = storm_duties(house)
+    choose(house, "storm.clock_start", "end", "2026-01-01")
+    with monkeypatch.context() as patched:
+
+        def refuse(*_: object) -> None:
+            raise sa.exc.OperationalError("disk", {}, Exception("database or disk is full"))
+
+        patched.setattr(house.ledger, "set_cursor", refuse)
+        with pytest.raises(sa.exc.OperationalError):
+            house.engine.step()
+    house.judge()
+    (after,) = storm_duties(house)
+    assert after.due_us > before.due_us
 
 
 def test_choice_moves_the_clock_of_a_storm_that_was_judged_and_says_who_chose(make: Make) -> None:

@@ -22,7 +22,7 @@ from headwall.notify import outbox
 from headwall.notify.mailer import Mailer, retry_after_us
 from headwall.registry import Registry
 from headwall.rules.facts import GaugeSilent, NearThreshold, StormDuty, StormSummary, to_body
-from headwall.rules.tell import refresh
+from headwall.rules.tell import refresh, withdraw
 from headwall.settings import NotifySettings, SmtpSettings
 from headwall.web.status import build_status
 from headwall_board.certs import Authority
@@ -346,6 +346,29 @@ def test_digest_waits_for_its_local_time_and_does_not_hold_up_what_is_urgent(rig
         "Saw Mill North: 0.50 in of rain, report due Jun 11 15:42 EDT",
         "Digest Jun 11: Main Street Lofts: 0.49 in, near threshold, your call",
     ]
+
+
+def test_a_fact_that_takes_the_place_of_one_that_waited_does_not_wait_for_the_digest(rig: Rig) -> None:
+    """As many rows wait as before, and none has a greater number than there was once."""
+    tell(rig.ledger, "silent/1", silent(), rig.clock.now, how="digest")
+    assert rig.mailer.step() == at("06-11 07:00")
+    with rig.ledger.begin() as conn:
+        withdraw(conn, "silent/1")
+    tell(rig.ledger, "duty/1/1", duty(), rig.clock.now)
+    rig.mailer.step()
+    assert rig.subjects() == ["Saw Mill North: 0.50 in of rain, report due Jun 11 15:42 EDT"]
+
+
+def test_a_pass_that_has_nothing_new_to_look_at_does_not_read_what_waits(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(rig.ledger, "silent/1", silent(), rig.clock.now, how="digest")
+    first = rig.mailer.step()
+    with monkeypatch.context() as patched:
+        patched.setattr(outbox, "waiting", lambda _: pytest.fail("read again"))
+        assert rig.step_at(rig.clock.now + HOUR_US) == first
+    rig.run_until(at("06-11 07:00"))
+    assert len(rig.subjects()) == 1
 
 
 def test_correction_taken_back_while_it_waits_is_not_mailed(rig: Rig) -> None:

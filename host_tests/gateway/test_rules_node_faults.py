@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from headwall.ledger import schema
 from headwall.rules.facts import NodeFault
 from support.rules_house import HOUR, MINUTE, House, at, make_registry
@@ -172,3 +173,21 @@ def test_nonsense_about_an_update_stops_no_rule(house: House, update: Any) -> No
     _says(house, NOON, {"update": update, "config_error": {"a": 1}})
     house.judge()
     assert house.engine.healthy() is None
+
+
+def test_a_report_is_told_although_the_step_that_took_it_could_not_commit(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.judge()
+    house.put((NOON + MINUTE, 0))
+    house.engine.report_fault("board-a", "mac_mismatch", "the pack is of board 240ac4000002")
+    with monkeypatch.context() as patched:
+
+        def refuse(*_: object) -> None:
+            raise sa.exc.OperationalError("disk", {}, Exception("database or disk is full"))
+
+        patched.setattr(house.ledger, "set_cursor", refuse)
+        with pytest.raises(sa.exc.OperationalError):
+            house.engine.step()
+    house.judge()
+    assert _faults(house) == [("installer", "mac_mismatch")]
