@@ -432,3 +432,26 @@ def test_late_and_shuffled_readings_end_where_those_on_time_do(
         ends.append((open_cases, notices))
         house.close()
     assert ends[0] == ends[1]
+
+
+# ---- whose house it is
+
+
+@pytest.mark.parametrize(("sold", "owes"), [("2027-06-20", "Nora Next"), ("2027-07-20", "Otto Owner")])
+def test_inspection_is_owed_by_who_had_the_house_when_it_was_due(
+    tanks: Callable[..., TankHouse], sold: str, owes: str
+) -> None:
+    people = "".join(
+        f'[[people]]\nid = "{name.split()[0].lower()}"\nname = "{name}"\nemail = "x@house.example"\n\n'
+        for name in ("Otto Owner", "Nora Next")
+    )
+    parts = f'people = [{{ person = "otto", role = "owner", from = 2020-01-01, to = {sold} }}, '
+    parts += f'{{ person = "nora", role = "owner", from = {sold} }}]\nlevels = [\n'
+    house = tanks(
+        "hillburn", ("levels = [\n", parts), ('[[people]]\nid = "officer"', people + '[[people]]\nid = "officer"')
+    )
+    house.declare(at("2026-07-01 04:00"))
+    house.clock.now = at("2027-08-01 12:00")
+    house.judge()
+    (duty,) = [each for each in house.asked("inspection") if not each.body.advice]
+    assert (duty.body.due_us, duty.body.owed_by) == (at("2027-07-01 20:30"), owes)

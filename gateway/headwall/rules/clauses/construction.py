@@ -13,7 +13,7 @@ from fractions import Fraction
 from headwall.law.provision import Provision
 from headwall.law.provisions import Area
 from headwall.registry.project import SiteProject
-from headwall.rules.clauses.expected import Expected
+from headwall.rules.clauses.expected import Done, Expected
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.units import parse_area
 
@@ -161,6 +161,15 @@ def _no_longer(look: Look, part: Work, over: Work, allowed: str) -> str:
         return ""
     what = "construction is over" if over.end_us == part.end_us else f"no more than {allowed} is open"
     return f"{what} since {look.day(over.end_us)}"
+
+
+def owing(look: Look, due_us: int | None, done: Done | None, *roles: str) -> str:
+    """As `who`, of what is due at a known time: who has the part; once it was due or done, who had it then."""
+    ends_us = [each for each in (due_us, None if done is None else done.at_us) if each is not None]
+    look.wake(due_us)
+    for _, part in look.registry.parts(look.site.id):
+        look.wake(part.start_us)
+    return who(look, min(look.now_us, *ends_us) if ends_us else look.now_us, *roles)
 
 
 def who(look: Look, at_us: int, *roles: str) -> str:

@@ -14,7 +14,7 @@ from headwall.law.deadlines import Start
 from headwall.law.provision import Provision
 from headwall.law.provisions import AsBuilt
 from headwall.ledger.entries import Entry, Milestone
-from headwall.rules.clauses.construction import who
+from headwall.rules.clauses.construction import owing, who
 from headwall.rules.clauses.expected import Done, Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 
@@ -190,7 +190,7 @@ def _ends_early(look: Look, provision: Provision, since_us: int, due_us: int) ->
             occurrence=f"ends {look.iso(span.end_us)} {span.entry.reference}"[:96],
             starts={},
             asks=f"{span.entry.kind} {span.entry.reference} ends {look.day(span.end_us)}, too early: have it renewed",
-            owed_by=who(look, look.now_us, "applicant", "developer"),
+            owed_by=owing(look, max(since_us, span.start_us), None, "applicant", "developer"),
             evidence={"amount": f"${span.entry.amount}", "may be released": str(look.day(due_us))},
         )
 
@@ -209,7 +209,7 @@ def project_lapse(look: Look, provision: Provision) -> Iterator[Expected]:
             occurrence=f"rests since {look.iso(last.done_us)}",
             starts=starts,
             asks=f"Rests since {look.day(last.done_us)}: after that time it resumes only in conformity",
-            owed_by=who(look, look.now_us, "owner", "developer"),
+            owed_by=owing(look, due_us, recorded(resumed), "owner", "developer"),
             evidence={"resumed": str(look.day(following.done_us))} if following and resumed is not following else {},
             answer=command(look, "activity" if look.now_us < due_us else "conforms"),
             done=recorded(resumed),

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from headwall.derive import basins
 from headwall.hydrology.derived import Derived
+from headwall.law.localtime import short
 from headwall.law.provision import Provision
 from headwall.law.provisions import SedimentRemoval
 from headwall.ledger.entries import SedimentRemoved
-from headwall.rules.clauses.construction import who
+from headwall.rules.clauses.construction import owing
 from headwall.rules.clauses.expected import Expected
 from headwall.rules.clauses.filling import Hand, Layer, fillings, reached, signs
 from headwall.rules.clauses.look import Look
@@ -36,7 +37,7 @@ def removal(look: Look, clause: Provision) -> Iterator[Expected]:
             "Take the sediment out of the basin"
             if found.by_hand
             else "Survey the basin, and take the sediment out if it has lost as much as the sensor indicates",
-            owed_by=who(look, look.now_us, "developer"),
+            owed_by=owing(look, found.at_us, None, "developer"),
             evidence={**found.evidence, "the code's share": f"{clause.share} of the design capacity"},
             answer=f"headwall record sediment-removed {look.site.id} --by NAME",
             done=filling.emptied,
@@ -74,11 +75,11 @@ def watercourse(look: Look, clause: Provision) -> Iterator[Expected]:
             look.iso(each.start_us),
             {"discovery": each.start_us},
             "Look whether something holds up the water below the outfall",
-            owed_by=who(look, look.now_us, "owner"),
+            owed_by=owing(look, each.start_us, None, "owner"),
             evidence={
                 "water behind the outfall": f"up to {float(each.evidence['most_m']) / 0.0254:.0f} in",
-                "from": look.iso(each.start_us),
-                "to": look.iso(each.end_us),
+                "from": short(each.start_us, look.where),
+                "to": short(each.end_us, look.where),
             },
             advice=True,
         )

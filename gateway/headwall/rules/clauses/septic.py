@@ -17,8 +17,8 @@ from headwall.law.deadlines import Start
 from headwall.law.provision import Provision
 from headwall.law.provisions import DesignCertificate, SepticPumpOut
 from headwall.ledger.entries import Entry, PumpOut, SepticCertificate, SepticMeasurement, SepticRepair
-from headwall.rules.clauses.construction import who
-from headwall.rules.clauses.expected import Expected, recorded
+from headwall.rules.clauses.construction import owing
+from headwall.rules.clauses.expected import Done, Expected, recorded
 from headwall.rules.clauses.filling import Hand, Layer, fillings, reached, signs
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.rules.septic import NEAR, clearance_of
@@ -29,8 +29,9 @@ _NOT_DECLARED = "the officer has declared no special conditions, so this is advi
 _IN_M = 0.0254
 
 
-def _owner(look: Look) -> str:
-    return who(look, look.now_us, "owner")
+def _owner(look: Look, due_us: int | None, done: Done | None = None) -> str:
+    """Who owes what is due then, or was due at once then."""
+    return owing(look, due_us, done, "owner")
 
 
 def declared(look: Look) -> list[tuple[int, int, str]]:
@@ -102,14 +103,15 @@ def _yearly(
     anchors += [each.done_us for each in within]
     for anchor_us, answer in zip(anchors, [*within, None], strict=True):
         declared_only = anchor_us == start_us and not before
-        ended = answer is None and end_us <= look.now_us and _due_us(look, clause, anchor_us, declared_only) > end_us
+        due_us = _due_us(look, clause, anchor_us, declared_only)
+        ended = answer is None and end_us <= look.now_us and due_us > end_us
         yield Expected(
             clause,
             "next",
             f"since {look.iso(anchor_us)}",
             _starts(look, anchor_us, declared_only),
             "Inspect the septic tank for scum and sludge, by hand",
-            owed_by=_owner(look),
+            owed_by=_owner(look, due_us, recorded(answer)),
             evidence={
                 "special conditions": document,
                 "last inspection": "none in the year before" if declared_only else _day(look, anchor_us),
@@ -144,13 +146,14 @@ def _advised(
         if last is not None and _holds(spans, last.done_us):
             continue
         document = _holds(spans, look.now_us if answer is None else answer.done_us)
+        due_us = None if last is None else _due_us(look, clause, last.done_us)
         yield Expected(
             clause,
             "next",
             "advice, none on record" if last is None else f"advice, since {look.iso(last.done_us)}",
             {} if last is None else _starts(look, last.done_us),
             "Inspect the septic tank for scum and sludge every year",
-            owed_by=_owner(look),
+            owed_by=_owner(look, due_us, recorded(answer)),
             evidence={
                 "special conditions": _NOT_DECLARED,
                 "last inspection": "none on record" if last is None else _day(look, last.done_us),
@@ -199,7 +202,7 @@ def pump_out(look: Look, clause: Provision) -> Iterator[Expected]:
             ("" if under else "advice, ") + filling.occurrence(look),
             {"discovery": since_us},
             asks,
-            owed_by=_owner(look),
+            owed_by=_owner(look, since_us),
             evidence={**evidence, "special conditions": document or _NOT_DECLARED},
             answer=f"headwall record pump-out {look.site.id} --by NAME",
             advice=not under,
@@ -273,7 +276,7 @@ def advice(look: Look, clause: Provision) -> Iterator[Expected]:
                 filling.occurrence(look) + more,
                 starts,
                 asks,
-                owed_by=_owner(look),
+                owed_by=_owner(look, at_us),
                 evidence={"last pump-out": _day(look, filling.since_us)},
                 answer=f"headwall record pump-out {look.site.id} --by NAME",
                 advice=True,

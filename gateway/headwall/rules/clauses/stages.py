@@ -10,7 +10,7 @@ from headwall.law.provision import Provision
 from headwall.law.provisions import StageNotice
 from headwall.ledger.entries import StageTold
 from headwall.registry.project import SiteProject, Stage
-from headwall.rules.clauses.construction import applies, who
+from headwall.rules.clauses.construction import applies, owing
 from headwall.rules.clauses.expected import Expected, recorded
 from headwall.rules.clauses.look import FOREVER_US, Look
 
@@ -38,16 +38,16 @@ def _stage(look: Look, provision: StageNotice, project: SiteProject, stage: Stag
         None,
     )
     starts: dict[Start, int] = {"stage": localtime.midnight_us(stage.planned, look.where)}
-    over = False  # a notice that was due while the project stood is still owed
-    if told is None and until_us <= look.now_us:
-        over = (look.due(provision, "notice", starts).taken_us or FOREVER_US) > until_us
+    due_us = look.due(provision, "notice", starts).taken_us
+    # a notice that was due while the project stood is still owed
+    over = told is None and until_us <= look.now_us and (due_us or FOREVER_US) > until_us
     return Expected(
         provision,
         name="notice",
         occurrence=f"{stage.stage}, project of {look.day(since_us)}",
         starts=starts,
         asks=f"Notice of {stage.stage}, planned for {stage.planned}, to {provision.owed_to}",
-        owed_by=who(look, look.now_us, "applicant", "developer"),
+        owed_by=owing(look, due_us, recorded(told), "applicant", "developer"),
         answer=f"headwall record stage {look.site.id} --stage '{stage.stage}' --told-to NAME --by NAME",
         done=recorded(told),
         gone=f"the project is over since {look.day(until_us)}" if over else "",
