@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import heapq
 import tomllib
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -34,18 +36,27 @@ _HOLIDAYS: Final = {
 Fact = tuple[Any, ...]
 
 
+@cache
+def _hour(hour: int) -> datetime:
+    """Local time of a whole hour since 1970: the clocks change by whole hours."""
+    return datetime.fromtimestamp(hour * 3600, _NY)
+
+
 def _local(at_us: int) -> datetime:
-    return datetime.fromtimestamp(at_us / _S, _NY)
+    """Local time to the hour."""
+    return _hour(at_us // _H)
 
 
 def local_day(at_us: int) -> date:
     return _local(at_us).date()
 
 
+@cache
 def _at(day: date, at: time = time()) -> int:
     return round(datetime.combine(day, at, tzinfo=_NY).timestamp()) * _S
 
 
+@cache
 def _works(day: date) -> bool:
     return day.weekday() < 5 and day not in _HOLIDAYS and not (day.weekday() == 0 and day - timedelta(1) in _HOLIDAYS)
 
@@ -100,7 +111,6 @@ class Oracle:
 
     Attributes:
         posts: what goes to each person, with the instants of the mails.
-        duties: every duty there was.
     """
 
     def __init__(self, world: World) -> None:
@@ -109,19 +119,20 @@ class Oracle:
         self._tie = count()
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self.posts: dict[str, _Post] = defaultdict(_Post)
-        self.duties: list[_Duty] = []
+        self._duties: list[_Duty] = []
         self._place = {place.id: place for place in world.places}
         self._of_site: dict[str, list[_Duty]] = defaultdict(list)
         self._cases: list[_Case] = []
         self._case_of: dict[str, _Case] = {}
         self._tips: dict[str, list[int]] = defaultdict(list)
         self._on_gauge: dict[str, list[Place]] = defaultdict(list)
-        self._storms: dict[tuple[str, int], _Duty] = {}
+        self._storms: dict[str, dict[int, _Duty]] = defaultdict(dict)
         self._noted: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._chains: list[_Chain] = []
+        self._chains: dict[str, list[_Chain]] = defaultdict(list)
         self._tanks: dict[str, dict[str, Any]] = defaultdict(lambda: {"declared": None, "measured": [], "pumped": []})
         self._held: dict[tuple[Any, ...], _Duty] = {}
         self._parts: dict[str, list[tuple[int, int]]] = {}
+        self._weeks_of: dict[str, list[tuple[date, int, set[date]]]] = defaultdict(list)
         self._there: dict[str, set[date]] = defaultdict(set)
         for place in world.places:
             self._on_gauge[place.gauge].append(place)
@@ -181,7 +192,7 @@ class Oracle:
         duty.told_us = self._now
 
     def _opened(self, duty: _Duty) -> _Duty:
-        self.duties.append(duty)
+        self._duties.append(duty)
         self._of_site[duty.site].append(duty)
         self._tell_duty(duty, ("clause", duty.site, duty.clause, duty.due_us))
         self._remind(duty, duty.due_us, ("duty", duty.site, duty.clause), lambda: duty.open, lambda: duty.told_us)
@@ -237,12 +248,9 @@ class Oracle:
 
     def _list(self) -> None:
         until_us = self._now + 72 * _H
+        self._duties = [each for each in self._duties if each.open and not each.advice]
         for town in TOWNS:
-            mine = [
-                each
-                for each in self.duties
-                if each.town == town and each.open and not each.advice and each.at_us <= self._now
-            ]
+            mine = [each for each in self._duties if each.town == town]
             dues = [each.due_us for each in mine]
             overdue = sum(due is not None and due <= self._now for due in dues)
             soon = sum(due is not None and self._now < due <= until_us for due in dues)
@@ -301,7 +309,7 @@ class Oracle:
         for clause, role in asked:
             chain = _Chain(place, clause["id"], role, part, [part[0]] * clause.get("times", 1), clause.get("times", 1))
             chain.days = clause["deadlines"][0]["count"]
-            self._chains.append(chain)
+            self._chains[place.id].append(chain)
             self._link(chain)
             if part[1] < _FOR_EVER:
                 self._plan(part[1], lambda chain=chain: self._part_ends(chain))  # type: ignore[misc]
@@ -319,13 +327,9 @@ class Oracle:
     def _on_report(self, each: Happening) -> None:
         if "trained_contractor" in each.more["roles"]:
             self._there[each.site].add(local_day(each.more["done"]))
-        for chain in self._chains:
+        for chain in self._chains[each.site]:
             done_us = each.more["done"]
-            if (
-                chain.place.id == each.site
-                and chain.role in each.more["roles"]
-                and chain.part[0] <= done_us < chain.part[1]
-            ):
+            if chain.role in each.more["roles"] and chain.part[0] <= done_us < chain.part[1]:
                 assert chain.duty is not None and not chain.over
                 self._answer(chain.duty)
                 chain.points.append(done_us)
@@ -333,30 +337,29 @@ class Oracle:
 
     def _weeks(self, place: Place, parts: list[tuple[int, int]]) -> None:
         """When weeks of work are over: a row of them with holes in the record is asked for by its first."""
-        self._parts[place.id] = parts
-        for part in parts:
+        for n, part in enumerate(parts):
             monday = local_day(part[0]) - timedelta(local_day(part[0]).weekday())
             while (over_us := _at(monday + timedelta(7))) < min(self._world.ends_us, part[1]):
+                week = [monday + timedelta(n) for n in range(7) if _works(monday + timedelta(n))]
+                days = {day for day in week if any(a <= _at(day, time(12)) < b for a, b in parts)}
+                if days:
+                    self._weeks_of[place.id].append((monday, n, days))
                 if over_us > self._world.begins_us:
                     self._plan(over_us, lambda: self._there_was(place))
                 monday += timedelta(7)
             if part[1] < _FOR_EVER:
                 self._plan(part[1], lambda: self._there_was(place))
+        self._parts[place.id] = parts
 
     def _there_was(self, place: Place) -> None:
-        wanted = set()
-        parts, today = self._parts[place.id], local_day(self._now)
-        for part in parts:
-            monday = local_day(part[0]) - timedelta(local_day(part[0]).weekday())
-            row = False
-            while monday + timedelta(7) <= today and _at(monday) < part[1]:
-                week = [monday + timedelta(n) for n in range(7) if _works(monday + timedelta(n))]
-                days = [day for day in week if any(a <= _at(day, time(12)) < b for a, b in parts)]
-                hole = any(day not in self._there[place.id] for day in days)
-                if hole and not row and self._now < part[1]:
-                    wanted.add(monday)
-                row = hole or (row and not days)
-                monday += timedelta(7)
+        wanted, before = set(), -1
+        for monday, part, days in self._weeks_of[place.id]:
+            if _at(monday + timedelta(7)) > self._now:
+                break
+            hole = not days <= self._there[place.id]
+            if hole and part != before and self._now < self._parts[place.id][part][1]:
+                wanted.add(monday)
+            before = part if hole else -1
         clause = self._clauses[place.town]["contractor_presence"][0]["id"]
         for key, duty in self._held.items():
             if key[:2] == (place.id, "week") and duty.open and key[2] not in wanted:
@@ -376,9 +379,8 @@ class Oracle:
     def _on_rain(self, each: Happening) -> None:
         gauge = each.more["gauge"]
         tips = self._tips[gauge] = sorted(self._tips[gauge] + each.more["tips"])
-        for start_us, end_us, amount, crossing_us in _storms(
-            [tip for tip in tips if tip > each.more["tips"][0] - 480 * _H]
-        ):
+        first = bisect_right(tips, each.more["tips"][0] - 480 * _H)
+        for start_us, end_us, amount, crossing_us in _storms(tips[first:]):
             if end_us < each.more["tips"][0] - 360 * _H:
                 continue
             for place in self._on_gauge[gauge]:
@@ -398,20 +400,14 @@ class Oracle:
             self._once("inactive", place, start_us, end_us)
             return
         due_us = crossing_us + 24 * _H
-        duty = next(
-            (
-                each
-                for (site, known_us), each in self._storms.items()
-                if site == place.id and start_us <= known_us <= end_us
-            ),
-            None,
-        )
+        known = self._storms[place.id]
+        duty = next((known[each] for each in reversed(known) if start_us <= each <= end_us), None)
         late = {"storm": (start_us, end_us)}
         about = ("duty", place.id, self._clauses[place.town]["storm_report"][0]["id"])
         if duty is None:
             duty = _Duty(place.id, place.town, about[2], due_us, self._now, storm=True)
-            self._storms[place.id, start_us] = duty
-            self.duties.append(duty)
+            known[start_us] = duty
+            self._duties.append(duty)
             self._of_site[place.id].append(duty)
             fact: Fact = ("storm", place.id, due_us, None)
         elif duty.due_us == due_us:
@@ -576,9 +572,9 @@ def _storms(tips: list[int]) -> Iterator[tuple[int, int, int, int]]:
         storm.append(tip)
         if crossing_us:
             continue
-        counted = [each for each in counted if each > tip - 26 * _H] + [tip]
-        rolling = sum(each > tip - 24 * _H for each in counted)
-        today = sum(each >= _at(local_day(tip)) for each in counted)
+        counted.append(tip)
+        rolling = len(counted) - bisect_right(counted, tip - 24 * _H)
+        today = len(counted) - bisect_left(counted, _at(local_day(tip)))
         if max(len(storm), rolling, today) >= 50:
             crossing_us, first_us = tip, storm[0]
             counted = [each for each in counted if each < first_us]
@@ -596,7 +592,7 @@ class _Post:
         self.rows: list[_Row] = []
         self._waiting: list[_Row] = []
         self._last_us = -_FOR_EVER
-        self._storms: list[tuple[int, _Row]] = []
+        self._of_storms: list[int] = []  # when mails went that told of storms
 
     def add(self, row: _Row) -> None:
         self.pace(row.at_us - 1)
@@ -612,8 +608,8 @@ class _Post:
         while (at_us := min((self._goes_us(row) for row in self._now()), default=_FOR_EVER)) <= until_us:
             for row in [row for row in self._now() if self._goes_us(row) <= at_us]:
                 row.mailed_us = at_us
-                if row.storm is not None:
-                    self._storms.append((at_us, row))
+                if row.storm is not None and self._of_storms[-1:] != [at_us]:
+                    self._of_storms.append(at_us)
             self._last_us = at_us
         self._waiting = [row for row in self._waiting if row.mailed_us == _FOR_EVER]
 
@@ -626,8 +622,7 @@ class _Post:
         if row.storm is not None:
             group = [each for each in self._now() if each.storm is not None and _ready(each) <= at_us]
             begins_us = min([row.storm[0], *(each.storm[0] for each in group if each.storm)]) - 6 * _H
-            before = {mailed_us for mailed_us, _ in self._storms if begins_us <= mailed_us}
-            if len(before) >= 3:
+            if len(self._of_storms) - bisect_left(self._of_storms, begins_us) >= 3:
                 at_us = max(at_us, _until([row, *group]))
         waits = row.due_us is not None and row.due_us - at_us >= 48 * _H and not 6 <= _local(at_us).hour < 21
         return _next(at_us, time(6)) if waits else at_us
