@@ -79,7 +79,7 @@ class _Duty:
     seen: bool = False
     told_us: int = 0
     told_to: dict[str, list[_Row]] = field(default_factory=lambda: defaultdict(list))
-    known: set[tuple[int, str]] = field(default_factory=set)
+    known: set[Fact] = field(default_factory=set)
 
 
 @dataclass
@@ -102,7 +102,7 @@ class _Case:
     open: bool = True
     seen: bool = False
     clocks: dict[str, tuple[int, int]] = field(default_factory=dict)  # name → due, told
-    known: set[tuple[int, str]] = field(default_factory=set)
+    known: set[Fact] = field(default_factory=set)
     due_us: int | None = None
 
 
@@ -231,8 +231,8 @@ class Oracle:
         def at(at_us: int, name: str, group: int = 0) -> None:
             def do() -> None:
                 holds = stands() and told() == told_us and not (group and of.seen)
-                if holds and (due_us, name) not in of.known:
-                    of.known.add((due_us, name))
+                if holds and (about, due_us, name) not in of.known:
+                    of.known.add((about, due_us, name))
                     stage = "before" if name.isdigit() else "escalated" if group else "overdue"
                     self._tell(of.town, "now", ("reminder", stage, *about, due_us), due_us, group)
 
@@ -537,9 +537,9 @@ class Oracle:
     def _run_clock(self, case: _Case, name: str, due_us: int) -> None:
         case.clocks[name] = (due_us, self._now)
         mine = case.clocks[name]
-        self._remind(
-            case, due_us, ("case", case.site), lambda: case.open and case.clocks.get(name) == mine, lambda: mine[1]
-        )
+        owed_by = "the municipality" if name == "hear" else "the responsible person"
+        about = ("case", case.site, owed_by)
+        self._remind(case, due_us, about, lambda: case.open and case.clocks.get(name) == mine, lambda: mine[1])
 
 
 @dataclass

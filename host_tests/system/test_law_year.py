@@ -72,7 +72,7 @@ def _fact(body: dict[str, Any]) -> tuple[Any, ...]:
             return "gone" if body.get("trigger_gone") else "clause", body["site"], body["provision"], body["due_us"]
         case "reminder":
             duty = ("duty", body["site"], body["provision"])
-            about = duty if body.get("duty") else ("case", body["site"])
+            about = duty if body.get("duty") else ("case", body["site"], body["owed_by"])
             return "reminder", body["stage"], *about, body["due_us"]
         case "open_matters":
             counts = (body[f"{name}_count"] for name in ("overdue", "soon", "case", "later"))
