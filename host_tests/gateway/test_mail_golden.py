@@ -120,7 +120,7 @@ OPEN = OpenMatters(
     soon=[OpenDuty(9, "site-4", "x", "renew the training of the contractor", "Ferrer Site Work", at("06-14 23:59"))],
     cases=[
         OpenCase(3, "suspected_discharge", "site-2", "suspected", at("06-09 10:00")),
-        OpenCase(4, "suspected_discharge", "site-2", "appealed", at("05-09 10:00"), "hear", at("06-20 16:30"), ["Fay"]),
+        OpenCase(4, "suspected_discharge", "site-2", "appealed", at("05-09 10:00"), "hear the appeal", at("06-20 16:30"), ["Fay"]),
     ],
     overdue_count=12,
     soon_count=1,

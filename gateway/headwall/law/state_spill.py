@@ -22,6 +22,13 @@ class StateSpill(Provision):
     hotline: str
 
     @property
+    def confidence_text(self) -> str:
+        """It has no section of the municipality's code: whether it binds here the attorney says."""
+        if self.confirmed is None:
+            return "a duty of State law, for the attorney to confirm"
+        return f"a duty of State law, confirmed by {self.confirmed.by} on {self.confirmed.on.isoformat()}"
+
+    @property
     def call_first(self) -> tuple[str, ...]:
         """What every page, output and mail about a spill begins with."""
         count, unit = self.deadline(HOTLINE).count, self.deadline(HOTLINE).unit

@@ -40,8 +40,9 @@ def _when(look: Lookup, fact: ClauseDuty, zone: tzinfo) -> str:
         return ", asked no longer"
     if fact.due_us is None or fact.advice:
         return ", advice" if fact.advice else ""
-    due = "not before" if fact.not_before else "was due" if fact.due_us < look.now_us else "due"
-    return f", {due} {wording.full_time(fact.due_us, zone)}"
+    if fact.not_before:
+        return f", not before {wording.full_time(fact.due_us, zone)}"
+    return f", {'was due' if fact.due_us < look.now_us else 'due'} {wording.due_time(fact.due_us, zone)}"
 
 
 def _tone(look: Lookup, fact: ClauseDuty) -> Tone:
@@ -58,8 +59,8 @@ def _lead(look: Lookup, fact: ClauseDuty, zone: tzinfo) -> list[str]:
         lines.append(f"This was asked and is asked no longer: {fact.trigger_gone}.")
     elif fact.previous_due_us is not None:
         why = f" What changed: {fact.because}." if fact.because else ""
-        now = "not known" if fact.due_us is None else wording.full_time(fact.due_us, zone)
-        was = wording.full_time(fact.previous_due_us, zone)
+        now = "not known" if fact.due_us is None else wording.due_time(fact.due_us, zone)
+        was = wording.due_time(fact.previous_due_us, zone)
         lines.append(f"This corrects an earlier mail.{why} Due: was {was}; now {now}.")
     if fact.advice:
         lines.append("Advice, no duty by the code: nothing is overdue by it.")
@@ -67,18 +68,33 @@ def _lead(look: Lookup, fact: ClauseDuty, zone: tzinfo) -> list[str]:
     if closed is not None:
         state, name, at_us = closed
         lines.append(f"Now closed as {state.replace('_', ' ')}, by {name} on {short(at_us, zone)}.")
-    return [*lines, f"{wording.first_upper(fact.asks)}."]
+    return [*lines, _standing(look, fact)]
+
+
+def _standing(look: Lookup, fact: ClauseDuty) -> str:
+    """What the heading does not say: whose it is, and how long there is for it."""
+    owed = f"For {fact.owed_by} to do"
+    if fact.advice or fact.trigger_gone:
+        return f"{owed}."
+    if fact.due_us is None:
+        return f"{owed}; no time is known for it (see The clock)."
+    away_us = fact.due_us - look.now_us
+    if fact.not_before:
+        return f"{owed}, in {wording.duration(away_us)} at the earliest." if away_us > 0 else f"{owed} from now on."
+    if away_us < 0:
+        return f"{owed}: the time was over {wording.duration(-away_us)} ago, and nothing that answers it is on record."
+    return f"{owed}, in {wording.duration(away_us)} at the latest."
 
 
 def _steps(fact: ClauseDuty, rule: Provision | None) -> list[str]:
     if fact.trigger_gone:
         return []
-    goes = f" It goes to {rule.owed_to}." if rule and rule.owed_to else ""
+    goes = f" It goes to {rule.owed_to}." if rule and rule.owed_to and rule.owed_to != fact.owed_by else ""
     copies = f" A copy goes to {wording.listed(rule.copied_to)}." if rule and rule.copied_to else ""
     means = f" By what means: {wording.listed(rule.means, 'or')}." if rule and rule.means else ""
     return [
-        f"Ask {fact.owed_by} for it.{goes}{copies}{means}",
-        "Enter what comes (below). It stays open until a named person has entered it.",
+        f"Ask {fact.owed_by} for it, or see that it is done.{goes}{copies}{means}",
+        "Enter what was done (below). It stays open until a named person has entered it.",
     ]
 
 
@@ -91,17 +107,27 @@ def _clock_block(fact: ClauseDuty, rule: Provision | None, zone: tzinfo) -> Bloc
     deadline = next((each for each in rule.deadlines if each.name == fact.name), None) if rule else None
     if deadline is not None:
         rows.append(row("The code's clock", deadline.text))
-    known = [("Strictly", fact.strict_us), ("At the latest", fact.lenient_us)]
-    rows += [
-        row(label, wording.full_time(at_us, zone) + (" (taken here)" if at_us == fact.due_us else ""))
-        for label, at_us in known
-        if at_us is not None
-    ]
+    rows += _readings(fact, zone)
     if fact.due_us is None:
         rows.append(row("Due", "without a time: the code gives none, or its clock has not begun"))
     if rule is not None and rule.ambiguities:
         rows.append(Row("Left open by the code", tuple(rule.ambiguities)))
     return Block("The clock", tuple(rows))
+
+
+def _readings(fact: ClauseDuty, zone: tzinfo) -> list[Row]:
+    """When it is due under both readings of the code; where they are one, once."""
+    said = wording.full_time if fact.not_before else wording.due_time
+    if fact.strict_us == fact.lenient_us:
+        known = [("By both readings", fact.strict_us)]
+    else:
+        known = [("Strictly", fact.strict_us), ("At the latest", fact.lenient_us)]
+    taken = " (taken here)" if len(known) > 1 else ""
+    return [
+        row(label, said(at_us, zone) + (taken if at_us == fact.due_us else ""))
+        for label, at_us in known
+        if at_us is not None
+    ]
 
 
 def _evidence_blocks(fact: ClauseDuty) -> list[Block]:

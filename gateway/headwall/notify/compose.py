@@ -145,8 +145,8 @@ class Contents:
         disclaimer = profile.disclaimer if profile else "Gauge data, not a finding."
         return (
             f"{disclaimer} A person decides.",
-            f"Times are local, {localtime.zone_name(zone)}. Sent by Headwall, which nobody reads replies to; "
-            f"everything it knows stands at {self._notify.public_url}",
+            f"Times are local, {localtime.zone_name(zone)}. Nobody reads replies to this mail; everything that "
+            f"Headwall knows stands at {self._notify.public_url}",
         )
 
 
@@ -305,7 +305,7 @@ def _storms_subject(storms: Sequence[StormSection]) -> str:
 
 def _title(storms: Sequence[StormSection], notices: Sequence[Section], digest: bool) -> str:
     headings = [*(storm.heading() for storm in storms), *(notice.heading for notice in notices)]
-    if len(headings) == 1 and not digest:
+    if len(headings) == 1:
         return headings[0]
     return f"{'Digest: ' if digest else ''}{wording.counted(len(headings), 'matter')}"
 

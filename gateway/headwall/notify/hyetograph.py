@@ -18,9 +18,10 @@ from matplotlib.figure import Figure
 
 from headwall.hydrology.intensity import MINUTE_US, hyetograph
 from headwall.law import localtime
+from headwall.law.profile import StormReport
 from headwall.notify import wording
-from headwall.rules.facts import Gap
-from headwall.units import Depth
+from headwall.rules.facts import Gap, StormDuty, StormSummary
+from headwall.units import Depth, parse_depth
 
 _QUARTER_US = 15 * MINUTE_US
 _HOUR_US = 60 * MINUTE_US
@@ -53,6 +54,43 @@ class StormPicture:
     gaps: Sequence[Gap]
     zone: tzinfo
     title: str
+
+
+def of_storm(
+    duty: StormDuty,
+    rain: tuple[Sequence[tuple[int, int]], Depth],
+    clause: StormReport,
+    place: str,
+    zone: tzinfo,
+    now_us: int,
+) -> StormPicture:
+    """What is drawn of the storm of a duty: its rain, with the depth that its clause asks about.
+
+    Args:
+        place: where the gauge is.
+        now_us: the right edge while the storm goes on.
+    """
+    storm = duty.storm
+    return StormPicture(
+        rain=rain[0],
+        quantum=rain[1],
+        trigger=parse_depth(clause.storm_on(localtime.day_of(duty.crossing_us, zone)).depth),
+        crossing_us=duty.crossing_us,
+        until_us=storm.end_us if storm.ended else max(storm.end_us, now_us),
+        gaps=duty.gaps,
+        zone=zone,
+        title="Rain at the site's gauges" if storm.parts else f"Rain at the gauge {place}",
+    )
+
+
+def in_words(drawn: StormPicture, storm: StormSummary) -> str:
+    """What the picture of a storm shows."""
+    start, end = (localtime.short(each, drawn.zone) for each in (storm.start_us, storm.end_us))
+    reached = "" if drawn.crossing_us is None else f" was reached {localtime.short(drawn.crossing_us, drawn.zone)}"
+    return (
+        f"Hyetograph: rain by {step_words(bar_step_us(drawn))} and its running total, {wording.inches(storm.depth_in)} "
+        f"from {start} to {end}; the trigger line of {wording.inches(drawn.trigger.text_in)}{reached}."
+    )
 
 
 def draw(storm: StormPicture) -> bytes:

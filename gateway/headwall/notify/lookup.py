@@ -39,6 +39,29 @@ _CLOSED = sa.select(_D.state, _D.closed_by, _D.closed_us).where(
 _BESIDE_US = 3_600_000_000  # what lies so far from a storm is looked at too
 
 
+def rain_of(conn: sa.Connection, registry: Registry, duty: StormDuty) -> tuple[list[tuple[int, int]], Depth] | None:
+    """The rain of a duty's storm as it counts, of all gauges and by hand: (instant in µs, quanta), and the quantum.
+
+    None where nothing is on record, or the gauge is none.
+    """
+    site, storm = registry.site(duty.site), duty.storm
+    sets = sets_of_site(registry, site) if site else []
+    known = [each.members for each in sets if each.primary == duty.datastream]
+    members = known[0] if known else (Member(duty.datastream, 0, FOREVER_US),)
+    if not registry.datastream_spans(duty.datastream):
+        return None
+    gauges = [
+        Gauge(each, gauge_layers(conn, registry, each.datastream), registry.silent_after_us(each.datastream))
+        for each in members
+    ]
+    heard = hear(conn, gauges, storm.start_us, storm.end_us, EVERYTHING, _BESIDE_US)
+    falls = [fall for fall in heard.falls if storm.start_us <= fall.time_us <= storm.end_us]
+    if not falls:
+        return None
+    quantum = quantum_of(gauges, storm.start_us)
+    return [(fall.time_us, int(fall.unit.mm * (fall.tips or 1) / quantum.mm)) for fall in falls], quantum
+
+
 class Lookup:
     """Registry, profiles and ledger as one mail sees them at the instant it is composed."""
 
@@ -129,28 +152,9 @@ class Lookup:
     # --- ledger ---
 
     def rain(self, duty: StormDuty) -> tuple[list[tuple[int, int]], Depth] | None:
-        """The rain of a duty's storm as it counts, of all gauges and by hand: (instant in µs, quanta), and the quantum.
-
-        None where nothing is on record, or the gauge is none.
-        """
-        site, storm = self.registry.site(duty.site), duty.storm
-        sets = sets_of_site(self.registry, site) if site else []
-        known = [each.members for each in sets if each.primary == duty.datastream]
-        members = known[0] if known else (Member(duty.datastream, 0, FOREVER_US),)
-        if not self.registry.datastream_spans(duty.datastream):
-            return None
+        """The rain of a duty's storm, see `rain_of`."""
         with self.ledger.read() as conn:
-            silent_after_us = self.registry.silent_after_us
-            gauges = [
-                Gauge(each, gauge_layers(conn, self.registry, each.datastream), silent_after_us(each.datastream))
-                for each in members
-            ]
-            heard = hear(conn, gauges, storm.start_us, storm.end_us, EVERYTHING, _BESIDE_US)
-        falls = [fall for fall in heard.falls if storm.start_us <= fall.time_us <= storm.end_us]
-        if not falls:
-            return None
-        quantum = quantum_of(gauges, storm.start_us)
-        return [(fall.time_us, int(fall.unit.mm * (fall.tips or 1) / quantum.mm)) for fall in falls], quantum
+            return rain_of(conn, self.registry, duty)
 
     def doubts(self, datastream: str, storm: StormSummary) -> list[Suspicion]:
         """Why a storm's depth may be wrong: of each gauge that gave a part of it."""

@@ -56,7 +56,7 @@ def _duties(look: Lookup, fact: OpenMatters, title: str, lines: Sequence[OpenDut
             look.site_name(each.site),
             (
                 wording.first_upper(each.asks),
-                f"{short(each.due_us, zone) if each.due_us is not None else 'no time'}, duty {each.duty}"
+                f"{wording.due_short(each.due_us, zone) if each.due_us is not None else 'no time'}, duty {each.duty}"
                 + (f", owed by {each.owed_by}" if each.owed_by else "")
                 + _seen(each.seen_by),
             ),
@@ -82,8 +82,8 @@ def _case(look: Lookup, fact: OpenMatters, case: OpenCase) -> tuple[str, ...]:
         f"since {short(case.since_us, zone)}, case {case.case}{_seen(case.seen_by)}",
     ]
     if case.due_us is not None:
-        ended = "ended" if case.due_us <= fact.at_us else "ends"
-        lines.append(f"the clock “{case.clock}” {ended} {short(case.due_us, zone)}")
+        was = "was due" if case.due_us <= fact.at_us else "due"
+        lines.append(f"{case.clock}: {was} {wording.due_short(case.due_us, zone)}")
     return tuple(lines)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
 
+from headwall.cases.kinds import SPILL
 from headwall.law.localtime import short
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, Section, Tone, row
@@ -46,7 +48,8 @@ def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section
 
 def _heading(look: Lookup, facts: Sequence[Reminder]) -> str:
     one = facts[0]
-    due = short(one.due_us, look.zone(one.municipality))
+    said_time = short if one.stage == "open" else wording.due_short
+    due = said_time(one.due_us, look.zone(one.municipality))
     said, when = _SAID[one.stage], _WHEN.get(one.stage, "since")
     if len(facts) == 1:
         return f"{said}: {look.site_name(one.site)}, {wording.first_lower(one.asks)}, {when} {due}"
@@ -81,12 +84,12 @@ def _lead(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
 
 def _steps(facts: Sequence[Reminder]) -> list[str]:
     who = "those named below" if len(facts) > 1 else facts[0].owed_by or "those named below"
-    asked = [f"Ask {who} for it." if len(facts) == 1 else f"Ask {who} for what they owe."]
+    asked = [f"Ask {who} for {'it' if len(facts) == 1 else 'what they owe'}, or see that it is done."]
     if facts[0].stage == "escalated":
         asked.insert(0, f"Ask {wording.listed(facts[0].told)} who takes care of it." if facts[0].told else "See to it.")
     return [
         *asked,
-        "Enter what came in, or that you decide otherwise (below). It stays open until a named person does.",
+        "Enter what was done, or that you decide otherwise (below). It stays open until a named person does.",
         "If you look after it, say so with the link at the end of this mail: then it goes to nobody else. That closes "
         "nothing.",
     ]
@@ -98,7 +101,7 @@ def _block(look: Lookup, fact: Reminder, reader: Person) -> Block:
     rows = [
         row("Site", look.site_name(fact.site), site.place if site else "not in the registry"),
         row("What", wording.first_upper(fact.asks)),
-        row("Due", wording.full_time(fact.due_us, zone), _distance(look, fact)),
+        row("From" if fact.stage == "open" else "Due", _time(fact, zone), _distance(look, fact)),
     ]
     if fact.owed_by:
         rows.append(row("Owed by", fact.owed_by))
@@ -109,6 +112,11 @@ def _block(look: Lookup, fact: Reminder, reader: Person) -> Block:
         row("The rule", rule.citation if rule else fact.provision, *([f"({rule.confidence_text})"] if rule else []))
     )
     return Block(f"{_SAID[fact.stage]}: {_name(fact)}", (*rows, *_entering(look, fact, reader)))
+
+
+def _time(fact: Reminder, zone: tzinfo) -> str:
+    said = wording.full_time if fact.stage == "open" else wording.due_time
+    return said(fact.due_us, zone)
 
 
 def _distance(look: Lookup, fact: Reminder) -> str:
@@ -129,8 +137,14 @@ def _name(fact: Reminder) -> str:
 def _entering(look: Lookup, fact: Reminder, reader: Person) -> list[Row]:
     by = shlex.quote(reader.name)
     if fact.duty is None:
+        call = f"headwall case call {fact.case} --to WHOM --number NUMBER --by {by}"
         return [
-            row("See it", f"headwall case show {fact.case}"),
+            *([row("A call was made", call)] if fact.case_kind == SPILL else []),
+            row(
+                "What to enter",
+                f"headwall case show {fact.case}",
+                "It lists the steps that may follow, each a command of headwall case.",
+            ),
             row("Reference", f"{_name(fact)}, ledger {look.ledger.id}"),
         ]
     closed = look.closed(fact.duty)
@@ -141,7 +155,7 @@ def _entering(look: Lookup, fact: Reminder, reader: Person) -> list[Row]:
         rows.append(row("Now", f"closed as {state.replace('_', ' ')} by {name} on {told}"))
     return [
         *rows,
-        row("It has come in", fact.answer or f"headwall duty received {fact.duty} --by {by}"),
+        row("It has been done", fact.answer or f"headwall duty received {fact.duty} --by {by}"),
         row("You decide otherwise", f"headwall duty not-needed {fact.duty} --by {by} --reason TEXT"),
         row("Reference", f"{_name(fact)}, ledger {look.ledger.id}"),
     ]

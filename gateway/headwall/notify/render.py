@@ -21,6 +21,7 @@ _LINKS = re.compile(
     r"(?P<url>https?://[^\s<>&]+[^\s<>&.,;:)])"
     r"|(?P<mail>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<phone>(?<![\d-])(?:1-)?\d{3}-\d{3}-\d{4}(?![\d-]))"
+    r"|(?P<section>§ [\w-]+(?:\([\w]+\))*)"
 )
 
 
@@ -81,6 +82,8 @@ def line_html(line: str) -> Markup:
 
 def _link(found: re.Match[str]) -> str:
     text = found[0]
+    if found.lastgroup == "section":
+        return f'<span class="kept">{text}</span>'
     target = {"url": text, "mail": f"mailto:{text}", "phone": f"tel:+1-{text.removeprefix('1-')}"}[
         found.lastgroup or "url"
     ]

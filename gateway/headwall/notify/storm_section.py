@@ -223,9 +223,9 @@ class StormSection:
             contains = wording.listed(self._provision.report_contains)
             it = "It" if len(self._duties) == 1 else "Each"
             steps.append(f"{it} has to contain {contains}.")
-            goes = f"{it} goes to {self._provision.owed_to}"
-            copies = wording.listed(self._provision.copied_to)
-            steps.append(f"{goes} and is copied to {copies}." if copies else f"{goes}.")
+            to, copies = self._provision.owed_to, wording.listed(self._provision.copied_to)
+            goes = [f"goes to {to}"] * bool(to) + [f"is copied to {copies}"] * bool(copies)
+            steps += [f"{it} {' and '.join(goes)}."] if goes else []
         return [*steps, _CLOSE]
 
     def _commissioning_steps(self) -> list[str]:
@@ -348,7 +348,7 @@ class StormSection:
                 row("Citation", cited, f"({rule.confidence_text})"),
                 row("What it asks", rule.requirement),
                 row("Owed by", rule.owed_by),
-                row("In force", f"since {rule.valid_from.isoformat()}: {rule.enacted_by}"),
+                row("In force", f"since {': '.join(filter(None, (rule.valid_from.isoformat(), rule.enacted_by)))}"),
             ),
         )
 
@@ -372,30 +372,12 @@ class StormSection:
 
     def _picture(self, cid: str) -> Picture | None:
         """The hyetograph; None where the gauge is not a tipping bucket or nothing valid is on record for the storm."""
-        one = self._one
-        rain = self._look.rain(one)
+        rain = self._look.rain(self._one)
         if rain is None or self._provision is None:
             return None
-        trigger = parse_depth(self._provision.storm_on(day_of(one.crossing_us, self._zone)).depth)
-        place = self._look.gauge_place(one.datastream)
-        until_us = one.storm.end_us if one.storm.ended else max(one.storm.end_us, self._look.now_us)
-        drawn = hyetograph.StormPicture(
-            rain=rain[0],
-            quantum=rain[1],
-            trigger=trigger,
-            crossing_us=one.crossing_us,
-            until_us=until_us,
-            gaps=one.gaps,
-            zone=self._zone,
-            title="Rain at the site's gauges" if one.storm.parts else f"Rain at the gauge {place}",
-        )
-        alt = (
-            f"Hyetograph: rain by {hyetograph.step_words(hyetograph.bar_step_us(drawn))} and its running total, "
-            f"{wording.inches(one.storm.depth_in)} from {short(one.storm.start_us, self._zone)} to "
-            f"{short(one.storm.end_us, self._zone)}; the trigger line of {wording.inches(trigger.text_in)} was reached "
-            f"{short(one.crossing_us, self._zone)}."
-        )
-        return Picture(cid, partial(hyetograph.draw, drawn), alt)
+        place = self._look.gauge_place(self._one.datastream)
+        drawn = hyetograph.of_storm(self._one, rain, self._provision, place, self._zone, self._look.now_us)
+        return Picture(cid, partial(hyetograph.draw, drawn), hyetograph.in_words(drawn, self._one.storm))
 
 
 def _chosen(choice: Choice) -> str:

@@ -22,6 +22,26 @@ def full_time(instant_us: int, zone: tzinfo) -> str:
     return f"{_DAYS[local.weekday()]} {month} {day} {local.year}, {clock} {name}"
 
 
+def due_time(instant_us: int, zone: tzinfo) -> str:
+    """When something runs out: a day that is over at midnight is named by that day."""
+    day_over = _day_over(instant_us, zone)
+    return full_time(instant_us, zone) if day_over is None else f"end of {full_time(day_over, zone).rpartition(',')[0]}"
+
+
+def due_short(instant_us: int, zone: tzinfo) -> str:
+    """The same without weekday and year, e.g. "Jun 11 15:42 EDT", "end of Jul 21"."""
+    day_over = _day_over(instant_us, zone)
+    if day_over is None:
+        return localtime.short(instant_us, zone)
+    return f"end of {' '.join(localtime.short(day_over, zone).split(' ')[:2])}"
+
+
+def _day_over(instant_us: int, zone: tzinfo) -> int | None:
+    """An instant of the day that ends at a midnight; None for another instant."""
+    midnight_us = localtime.midnight_us(localtime.day_of(instant_us, zone), zone)
+    return instant_us - 1 if midnight_us == instant_us else None
+
+
 def inches(depth_in: str) -> str:
     """A depth in inches with two decimals, or three where it has them, cut: 0.4996 is never shown as 0.50."""
     value = Decimal(depth_in).quantize(Decimal("0.001"), ROUND_DOWN)
@@ -104,7 +124,13 @@ def first_upper(text: str) -> str:
 
 
 def first_lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    """As it stands after a colon; an abbreviation stays, as SWPPP."""
+    return text if text[1:2].isupper() else text[:1].lower() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """As a sentence of its own, with one full stop at its end."""
+    return first_upper(text) if text.endswith(".") else f"{first_upper(text)}."
 
 
 def one_line(text: str) -> str:

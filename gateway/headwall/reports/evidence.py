@@ -13,16 +13,21 @@ import sqlalchemy as sa
 
 from headwall.derive.derivation import Derivation, quantities_of
 from headwall.law import localtime
+from headwall.law.profile import Profile, StormReport
 from headwall.ledger import schema
 from headwall.ledger.cases import Case
-from headwall.notify import sign_section
+from headwall.notify import hyetograph, sign_section
 from headwall.notify.discharge_section import evidence_rows, likeness
+from headwall.notify.lookup import rain_of
+from headwall.notify.wording import first_upper
 from headwall.registry import Registry
 from headwall.reports.letter import Picture, Row
-from headwall.rules.facts import Fact, SiteSign, from_body
+from headwall.rules import duties
+from headwall.rules.facts import Fact, SiteSign, StormDuty, from_body
 from headwall.units import convert
 
 _HOUR_US: Final = 3_600_000_000
+_AFTER_STORM_US: Final = 24 * _HOUR_US  # what is seen so long after a storm may come of it
 #: kind of case → the quantities that show it, the best first
 _SHOWS: Final[dict[str, tuple[str, ...]]] = {
     "suspected_discharge": ("flow", "stage"),
@@ -78,10 +83,34 @@ def picture(conn: sa.Connection, registry: Registry, case: Case, where: tzinfo) 
     if not points:
         return None
     says = (
-        f"{_AXES[quantity][2].capitalize()}, {localtime.short(start_us, where)} to {localtime.short(end_us, where)}. "
+        f"{first_upper(_AXES[quantity][2])}, {localtime.short(start_us, where)} to {localtime.short(end_us, where)}. "
         "The shaded time is that of this case. Where the line is broken there are no values."
     )
     return Picture(_draw(points, (case.from_us, case.until_us), quantity, where), says)
+
+
+def storm(
+    conn: sa.Connection, registry: Registry, profile: Profile, case: Case, where: tzinfo, now_us: int
+) -> Picture | None:
+    """The rain of the storm in or after which a case was seen; None where no storm made a report due there then."""
+    found = [each.body for each in duties.listed(conn, everything=True, site=case.site)]
+    near = [
+        each
+        for each in found
+        if isinstance(each, StormDuty)
+        and each.storm.start_us <= case.until_us
+        and case.from_us <= each.storm.end_us + _AFTER_STORM_US
+    ]
+    if not near:
+        return None
+    duty = max(near, key=lambda each: each.storm.start_us)
+    clause = next((each for each in profile.provisions if each.id == duty.provision), None)
+    rain = rain_of(conn, registry, duty)
+    if rain is None or not isinstance(clause, StormReport):
+        return None
+    place = registry.place_of(duty.datastream, now_us) or duty.datastream
+    drawn = hyetograph.of_storm(duty, rain, clause, place, where, now_us)
+    return Picture(hyetograph.draw(drawn), hyetograph.in_words(drawn, duty.storm))
 
 
 def _draw(points: Sequence[tuple[int, float]], span: tuple[int, int], quantity: str, where: tzinfo) -> bytes:

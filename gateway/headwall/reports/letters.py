@@ -10,13 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from headwall.cases.known import unstruck
+from headwall.cases.states import STATES
 from headwall.errors import InputError
 from headwall.law.provision import Provision
 from headwall.law.provisions import Appeal, CostRecovery, Notice, Penalty, Spill
-from headwall.law.state_spill import state_spill
+from headwall.law.state_spill import HOTLINE, state_spill
 from headwall.ledger.approvals import approvals_at
 from headwall.ledger.cases import CaseStep
-from headwall.notify.wording import first_upper
+from headwall.ledger.log_book import HEADWALL
+from headwall.notify.wording import first_upper, sentence
 from headwall.reports import evidence
 from headwall.reports.letter import BLANK, Form, Heading, Items, Letter, Paragraph, Piece, Row, Rows, without_unseen
 from headwall.reports.matter import Matter, P, named
@@ -75,7 +77,8 @@ def _notice(matter: Matter, form: Form, kind: str) -> Letter:
         *_seen(matter),
     ]
     left = [] if confirmed else [f"Nobody has confirmed this case: headwall case confirm {matter.case.id}."]
-    return _letter(matter, form, kind, "Notice of violation", clause, pieces, [*left, _contents(clause)])
+    left += [_contents(clause), *_sheet_of_penalties(matter, clause)]
+    return _letter(matter, form, kind, "Notice of violation", clause, pieces, left)
 
 
 def _recipients(matter: Matter, form: Form, clause: Notice) -> list[Row]:
@@ -134,7 +137,7 @@ def _orders(matter: Matter, form: Form, clause: Notice) -> tuple[Row, ...]:
 def _warnings(clause: Notice) -> list[Piece]:
     if not clause.warns:
         return []
-    return [Heading("If it is not done in time"), *(Paragraph(f"{first_upper(each)}.") for each in clause.warns)]
+    return [Heading("If it is not done in time"), *(Paragraph(sentence(each)) for each in clause.warns)]
 
 
 def _penalties(matter: Matter, form: Form, demanded: bool) -> list[Piece]:
@@ -143,8 +146,22 @@ def _penalties(matter: Matter, form: Form, demanded: bool) -> list[Piece]:
     if clause is None:
         return []
     text = form.blank("penalties", f"penalties that shall or may be assessed, by {clause.citation}", demanded=demanded)
-    told = f"The penalties that shall or may be assessed are those of {matter.cite(clause)}: {text}"
-    return [Heading("Penalties"), Paragraph(told)]
+    rows = (("Assessed by", (matter.cite(clause),)), ("What shall or may be assessed", (text,)))
+    return [Heading("Penalties"), Rows(rows)]
+
+
+def _sheet_of_penalties(matter: Matter, clause: Notice) -> list[str]:
+    """For the officer's page: what the code wants said of penalties, and where the range is that no letter holds."""
+    wanted = next((each.text for each in clause.contents if each.item == "penalties"), "")
+    penalty = matter.clause(Penalty)
+    if penalty is None or not wanted:
+        return []
+    how = "demands" if clause.mandatory else "allows"
+    return [
+        f"{clause.citation} {how} a statement of {wanted}. They stand in {penalty.citation}; Headwall puts no amount "
+        "into a letter, so the words are yours (--fill penalties=…). The range for this case, for you alone: headwall "
+        f"case penalty {matter.case.id} --violator NAME."
+    ]
 
 
 def _appeal(matter: Matter, form: Form) -> list[Piece]:
@@ -208,8 +225,9 @@ def _spill(matter: Matter, form: Form, kind: str) -> Letter:
         ),
         *_seen(matter),
     ]
-    due = matter.last_time(clause.kind, "confirmation") or clause.deadline("confirmation").text
-    left = [f"Mailed to {clause.confirmed_to}: {due}.", f"{first_upper(clause.record)}."]
+    last = matter.last_time(clause.kind, "confirmation")
+    due = f"by {last}" if last else clause.deadline("confirmation").text
+    left = [f"Mail it to {clause.confirmed_to} {due}.", sentence(clause.record)]
     return _letter(matter, form, kind, "Confirmation of a release", clause, pieces, left)
 
 
@@ -225,25 +243,26 @@ def _hazard(matter: Matter) -> str:
 
 
 def _calls(matter: Matter, form: Form, clause: Spill) -> tuple[Row, ...]:
-    """Whoever is to be told, with a line to write on; then the calls that were logged."""
-    told = [each.name for each in clause.parties.values()]
-    rows: list[Row] = [
-        (
-            first_upper(who),
-            (form.blank(f"told{n}" if n else "told", f"when, how and by whom {who} was told, where that was done"),),
-        )
-        for n, who in enumerate(dict.fromkeys(told))
-    ]
-    return (*rows, *(_call(matter, clause, step) for step in unstruck(matter.case.steps) if step.action == "call"))
+    """Whoever is to be told, with the calls that were logged, else a line to write on; then the calls to others."""
+    names = {HOTLINE: "the State's spill hotline"} | {key: each.name for key, each in clause.parties.items()}
+    calls: dict[str, list[str]] = {}
+    for step in unstruck(matter.case.steps):
+        if step.action == "call":
+            to = str(step.details.get("to", ""))
+            calls.setdefault(names.get(to, to), []).append(_call(matter, step))
+    rows: list[Row] = []
+    for n, who in enumerate(dict.fromkeys(each.name for each in clause.parties.values())):
+        asked = f"the call to {who}, where one was made: when, how, by whom"
+        known = "\n".join(calls.pop(who, ()))
+        rows.append((first_upper(who), tuple(form.blank(f"told{n}" if n else "told", asked, known=known).split("\n"))))
+    return (*rows, *((first_upper(who), tuple(lines)) for who, lines in calls.items()))
 
 
-def _call(matter: Matter, clause: Spill, step: CaseStep) -> Row:
-    """A call as it was logged: whom, whom it reached, at which number, how, and who called."""
-    to, reached, number = (str(step.details.get(key, "")) for key in ("to", "reached", "number"))
-    name = clause.parties[to].name if to in clause.parties else to
-    whom = " ".join(filter(None, (name, f"({reached})" if reached else "", number)))
-    how = ", ".join(filter(None, (step.means.replace("_", " "), f"by {step.by}")))
-    return matter.time(step.done_us), tuple(filter(None, (whom, how, step.note)))
+def _call(matter: Matter, step: CaseStep) -> str:
+    """A call as it was logged: when, whom it reached, at which number, how, and who called."""
+    reached, number = (str(step.details.get(key, "")) for key in ("reached", "number"))
+    told = (matter.time(step.done_us), reached, number, step.means.replace("_", " "), f"by {step.by}", step.note)
+    return "; ".join(filter(None, told))
 
 
 # ---- the statement of costs
@@ -321,7 +340,7 @@ def _suspension(matter: Matter, form: Form, kind: str) -> Letter:
 def _sheet(matter: Matter, form: Form, kind: str, what: str, kinds: tuple[str, ...]) -> Letter:
     found = [each for name in kinds if (each := matter.clause(Provision, name)) is not None]
     first = _needed(matter, next(iter(found), None), what)
-    counsel = f"{matter.profile.officer} and counsel decide whether, when and how."
+    counsel = f"The {matter.profile.officer} and counsel decide whether, when and how."
     pieces: list[Piece] = [
         Paragraph(f"Gathered for counsel. {counsel} Nothing here says that the conditions of a clause are met."),
         Heading("What the code has"),
@@ -363,12 +382,13 @@ def _sheet(matter: Matter, form: Form, kind: str, what: str, kinds: tuple[str, .
 
 def _case_rows(matter: Matter) -> tuple[Row, ...]:
     broken = matter.code.broken
-    rows: list[Row] = [("When", (matter.span(),)), ("State", (matter.case.state.replace("_", " "),))]
+    rows: list[Row] = [("When", (matter.span(),)), ("State", (first_upper(STATES[matter.case.state]),))]
     if broken is not None:
         rows.append(("Clause", (f"{matter.cite(broken)}: {broken.subject}", broken.requirement)))
     for step in matter.case.steps:
-        said = " ".join(filter(None, (step.action.replace("_", " "), step.outcome, step.means)))
-        rows.append((matter.time(step.done_us), tuple(filter(None, (f"{said}, by {step.by}", step.note)))))
+        said = ", ".join(each.replace("_", " ") for each in (step.action, step.outcome, step.means) if each)
+        by = "Headwall" if step.by == HEADWALL else step.by
+        rows.append((matter.time(step.done_us), tuple(filter(None, (f"Step “{said}”, by {by}", step.note)))))
     return tuple(rows)
 
 
@@ -391,15 +411,19 @@ def _allowed(matter: Matter) -> list[Piece]:
 
 
 def _seen(matter: Matter) -> list[Piece]:
-    """The evidence, with its plot."""
+    """The evidence, with its plots."""
     rows = evidence.rows(matter.fact)
-    picture = evidence.picture(matter.conn, matter.registry, matter.case, matter.where)
-    if not rows and picture is None:
+    conn, registry, case, where = matter.conn, matter.registry, matter.case, matter.where
+    known = (
+        evidence.picture(conn, registry, case, where),
+        evidence.storm(conn, registry, matter.profile, case, where, matter.now_us),
+    )
+    pictures = [each for each in known if each is not None]
+    if not rows and not pictures:
         return []
     found: list[Piece] = [Heading("What the readings show")]
     found += [Rows(tuple(rows))] if rows else []
-    found += [picture] if picture is not None else []
-    return [*found, Paragraph("Readings of a sensor: they are evidence, and no finding by themselves.")]
+    return [*found, *pictures, Paragraph("Readings of a sensor: they are evidence, and no finding by themselves.")]
 
 
 def _needed(matter: Matter, clause: P | None, what: str) -> P:

@@ -132,7 +132,7 @@ def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: in
         case = cases.case(conn, number)
         clocks = clocks_of(code_of(conn, registry, case), case)
         first = next((each for each in clocks if each.met_us is None), None)
-        clock, due_us = ("", None) if first is None else (first.clock.name.replace("_", " "), first.clock.taken_us)
+        clock, due_us = ("", None) if first is None else (first.what, first.clock.taken_us)
         since_us, names = case.from_us, _names(seen, "case", number)
         lines.append(OpenCase(number, case.kind, case.site, case.state, since_us, clock, due_us, names))
     return lines, len(numbers)

@@ -32,7 +32,7 @@ from headwall.settings import NotifySettings
 
 _MINUTE_US: Final = 60_000_000
 _RETRY_US: Final = _MINUTE_US
-_OWED_BY: Final = {"person": "whom the case is about", "municipality": "the municipality"}
+_OWED_BY: Final = {"person": "the responsible person", "municipality": "the municipality"}
 _R = schema.records.c
 
 

@@ -71,7 +71,7 @@ def emergency_approval(look: Look, clause: Provision) -> Iterator[Expected]:
             f"the approved discharge of {body.what} ends then: see that it does, or approve it anew",
             owed_by=body.holder,
             evidence={**_evidence(row), "conditions": body.conditions or "none"},
-            answer=f"headwall approval end {_number(look, row)}",
+            answer=f"headwall approval end {_number(look, row)} --by NAME",
             advice=True,
             done=_released(row),
             gone="its time is over" if look.now_us >= row.to_us + _AHEAD_US else "",
@@ -93,7 +93,7 @@ def exemptions(look: Look, clause: Provision) -> Iterator[Expected]:
             f"rule whether {body.source} is exempt here: the code does not list it plainly",
             owed_by=look.profile.officer,
             evidence=_evidence(row),
-            answer="headwall approval add exempt, with --ruling and --replaces of the number that stands",
+            answer=f"headwall approval add exempt --ruling TEXT --replaces {_number(look, row)} --by NAME",
             done=Done(row.from_us, body.granted_by, row.body.reference) if body.ruling else None,
         )
 
@@ -153,7 +153,7 @@ def connection_permit(look: Look, clause: Provision) -> Iterator[Expected]:
             f"the {body.type} permit ends with {by}: a new permit, or the connection is closed",
             owed_by=body.holder,
             evidence=_evidence(row),
-            answer="headwall approval add connection-permit",
+            answer="headwall approval add connection-permit --by NAME",
             done=renewed or _released(row),
         )
 
@@ -213,7 +213,7 @@ def termination(look: Look, clause: Provision) -> Iterator[Expected]:
                 asks,
                 owed_by=clause.owed_by,
                 evidence=_evidence(row),
-                answer=f"headwall approval step {number} denied, or headwall approval end {number}",
+                answer=f"headwall approval step {number} denied --by NAME, or headwall approval end {number} --by NAME",
                 done=done,
             )
 
@@ -230,7 +230,7 @@ def work_under_order(look: Look, clause: Provision) -> Iterator[Expected]:
             f"put right: {body.correct or body.reason}; no other work until it is confirmed",
             owed_by=body.holder,
             evidence=_evidence(row),
-            answer=f"headwall approval end {_number(look, row)}",
+            answer=f"headwall approval end {_number(look, row)} --by NAME",
             done=_released(row),
         )
         for seen in (each for each in body.followed if each.step == "work_seen"):
@@ -318,7 +318,7 @@ def _asked(
         asks,
         owed_by=owed_by or row.body.holder,
         evidence=_evidence(row),
-        answer=f"headwall approval step {_number(look, row)} {step}",
+        answer=f"headwall approval step {_number(look, row)} {step} --by NAME",
         advice=advice,
         done=None if done is None else Done(done.at_us, done.by, row.body.reference),
         gone=gone,

@@ -63,15 +63,15 @@ def _restore(
     until_us = FOREVER_US if last is None else last.done_us
     told = next((each for each in steps(look, "escrow_told") if since_us <= each.done_us <= until_us), None)
     starts: dict[Start, int] = {} if told is None else {"notification": told.done_us}
-    asks = f"Restore the review escrow to ${first}"
+    asks = f"Restore the review escrow to ${first:,}"
     return Expected(
         provision,
         name="restore",
         occurrence=f"project of {look.day(project.span.start_us)}, time {times}",
         starts=starts,
         asks=asks if told else f"Tell the applicant in writing: {asks[0].lower()}{asks[1:]}",
-        owed_by=who(look, since_us, "applicant", "developer"),
-        evidence={"balance": f"${fell[1]} on {look.day(since_us)}", "balance now": f"${ends[1]}"},
+        owed_by=who(look, since_us, "applicant", "developer") if told else provision.owed_to,
+        evidence={"balance": f"${fell[1]:,} on {look.day(since_us)}", "balance now": f"${ends[1]:,}"},
         answer=(
             f"headwall record escrow {look.site.id} deposit DOLLARS --reference TEXT --by NAME"
             if told
