@@ -13,7 +13,7 @@ from fractions import Fraction
 from headwall.law.provision import Provision
 from headwall.law.provisions import Area
 from headwall.registry.project import SiteProject
-from headwall.rules.clauses.expected import Done, Expected
+from headwall.rules.clauses.expected import Done, Expected, unanswered
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.units import parse_area
 
@@ -152,7 +152,7 @@ def too_much_open(look: Look, provision: Provision) -> Iterator[Expected]:
                 asks=f"More open at once than {allowed}: {area.area if area else 'unknown'}; ask what the plan allows",
                 evidence={"open": area.area if area else "", "said by": area.by if area else ""},
                 owed_by=who(look, over.start_us, "developer", "applicant"),
-                gone=_no_longer(look, each, over, allowed),
+                gone=unanswered(_no_longer(look, each, over, allowed)),
             )
 
 

@@ -39,7 +39,7 @@ class Expected:
         evidence: what was seen or is on record, by names that a person can read.
         answer: the command that enters what answers it; "" for `headwall duty received`.
         advice: told as advice in the digest; never overdue, never a violation.
-        gone: why it is asked no longer although it once was.
+        gone: why it is asked no longer although it once was; see `unanswered`.
     """
 
     provision: Provision
@@ -58,6 +58,11 @@ class Expected:
 def recorded(entry: Entry[Any] | None) -> Done | None:
     """An entry as what answers a duty; None for none."""
     return None if entry is None else Done(entry.done_us, entry.by, f"entry {entry.id}")
+
+
+def unanswered(why: str) -> str:
+    """Why a duty without a time is asked no longer, where it was owed until then: that nobody answered it is said."""
+    return f"never answered while it was owed; {why}" if why else ""
 
 
 Planner = Callable[[Look, Provision], Iterable[Expected]]

@@ -13,7 +13,7 @@ from headwall.ledger.entries import Certification, Entry, Training
 from headwall.registry.model import Person
 from headwall.registry.project import SiteProject
 from headwall.rules.clauses.construction import Span, applies, overlaps, work
-from headwall.rules.clauses.expected import Expected, recorded
+from headwall.rules.clauses.expected import Expected, recorded, unanswered
 from headwall.rules.clauses.look import FOREVER_US, Look
 
 #: training that ends is asked for so long before
@@ -71,7 +71,7 @@ def trained_contractor(look: Look, provision: Provision) -> Iterator[Expected]:
             evidence={"too short": "; ".join(short)} if short and not had else {},
             answer=answer,
             done=recorded(had[0]) if had else None,
-            gone="" if had else needed.over(look),
+            gone="" if had else unanswered(needed.over(look)),
         )
         yield from _again(look, provision, needed, had, answer)
 
@@ -94,7 +94,7 @@ def _again(
             name="next",
             occurrence=f"{needed.person.id} after {look.iso(last.done_us)}",
             starts={"last_training": last.done_us},
-            asks=f"{needed.person.name} has {provision.hours} hours of training again",
+            asks=f"Training of {needed.person.name} again, {provision.hours} hours or more",
             owed_by=_named(needed.person),
             evidence={"last training": f"{last.body.reference}, entry {last.id}"},
             answer=answer,
@@ -124,6 +124,8 @@ def _certified(look: Look, provision: Provision, project: SiteProject, needed: _
     person = needed.person
     signed = next((each for each in look.entries(Certification) if _is_of(each, person, project, needed)), None)
     late = project.start_us is not None and project.start_us <= (look.now_us if signed is None else signed.done_us)
+    over = "" if signed is not None else needed.over(look)
+    worked = project.start_us is not None and project.start_us < needed.end_us
     return Expected(
         provision,
         name="",
@@ -136,7 +138,7 @@ def _certified(look: Look, provision: Provision, project: SiteProject, needed: _
         else {},
         answer=f"headwall record certification {look.site.id} --person {person.id} --title TEXT --firm TEXT --by NAME",
         done=recorded(signed),
-        gone="" if signed is not None else needed.over(look),
+        gone=unanswered(over) if worked else over,
     )
 
 

@@ -16,7 +16,7 @@ from headwall.law import localtime
 from headwall.law.provision import Provision
 from headwall.ledger.entries import Entry, PlanSeen, Presence, SiteReport
 from headwall.rules.clauses.construction import Span, Work, joined, who, work
-from headwall.rules.clauses.expected import Expected, recorded
+from headwall.rules.clauses.expected import Expected, recorded, unanswered
 from headwall.rules.clauses.look import Look
 
 _WEEK: Final = timedelta(days=7)
@@ -209,5 +209,5 @@ def _plan(
         evidence={"not found": missed} if missed else {},
         answer=f"headwall record plan {look.site.id} --by NAME",
         done=recorded(entry),
-        gone=f"construction is over since {look.day(part.end_us)}" if over else "",
+        gone=unanswered(f"construction is over since {look.day(part.end_us)}" if over else ""),
     )

@@ -18,7 +18,7 @@ from headwall.law.provision import Provision
 from headwall.law.provisions import DesignCertificate, SepticPumpOut
 from headwall.ledger.entries import Entry, PumpOut, SepticCertificate, SepticMeasurement, SepticRepair
 from headwall.rules.clauses.construction import owing
-from headwall.rules.clauses.expected import Done, Expected, recorded
+from headwall.rules.clauses.expected import Done, Expected, recorded, unanswered
 from headwall.rules.clauses.filling import Hand, Layer, fillings, reached, signs
 from headwall.rules.clauses.look import FOREVER_US, Look
 from headwall.rules.septic import NEAR, clearance_of
@@ -195,7 +195,7 @@ def pump_out(look: Look, clause: Provision) -> Iterator[Expected]:
         gone = f"measured against it: {found.refuted}" if found.refuted else ""
         since_us, document = (under[0][0], under[0][2]) if under else (found.at_us, "")
         if under and filling.emptied is None and not gone and under[-1][1] <= look.now_us:
-            gone = f"the special conditions ended on {_day(look, under[-1][1])}"
+            gone = unanswered(f"the special conditions ended on {_day(look, under[-1][1])}")
         yield Expected(
             clause,
             "",
