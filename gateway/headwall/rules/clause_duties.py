@@ -26,7 +26,7 @@ from headwall.registry import Registry
 from headwall.registry.model import Site
 from headwall.rules import duties
 from headwall.rules.base import Step
-from headwall.rules.clauses import FROM_READINGS, PLANNERS, Expected, Look
+from headwall.rules.clauses import FROM_READINGS, PLANNERS, Expected, Look, Planner
 from headwall.rules.duties import Duty
 from headwall.rules.facts import Answer, ClauseDuty
 from headwall.rules.layers import Stretch
@@ -150,7 +150,10 @@ class ClauseDutyRule:
         known = {(each.provision, each.name, each.occurrence): each for each in look.held}
         unjudged = set()
         for provision in profile.provisions:
-            planned = None if kinds and provision.kind not in kinds else self._planned(step, look, provision)
+            planner = PLANNERS.get(provision.kind)
+            if planner is None:
+                continue
+            planned = None if kinds and provision.kind not in kinds else self._planned(step, look, provision, planner)
             if planned is None:
                 unjudged.add(provision.id)
                 continue
@@ -169,11 +172,11 @@ class ClauseDutyRule:
         if kinds is None or (look.again_us is not None and (wakes_us is None or look.again_us < wakes_us)):
             self._rest(site.id, look.again_us)
 
-    def _planned(self, step: Step, look: Look, provision: Provision) -> dict[_Key, Expected] | None:
+    def _planned(self, step: Step, look: Look, provision: Provision, planner: Planner) -> dict[_Key, Expected] | None:
         """What a clause makes due, by what tells it apart; None where its planner failed, which is noted."""
         found: dict[_Key, Expected] = {}
         try:
-            for expected in self._expected(look, provision):
+            for expected in self._expected(look, provision, planner):
                 key = (provision.id, expected.name, expected.occurrence)
                 if key in found:
                     raise ValueError(f"{expected.name or provision.kind}: {expected.occurrence} is expected twice")
@@ -188,15 +191,11 @@ class ClauseDutyRule:
             return None
         return found
 
-    def _expected(self, look: Look, provision: Provision) -> Iterable[Expected]:
-        planner = PLANNERS.get(provision.kind)
-        if planner is None:
-            return ()
-        for day in (provision.valid_from, provision.valid_to):
-            look.wake(None if day is None else localtime.midnight_us(day, look.where))
-        today = look.day(look.now_us)
-        begun = provision.valid_from is None or provision.valid_from <= today
-        return planner(look, provision) if begun else ()
+    def _expected(self, look: Look, provision: Provision, planner: Planner) -> Iterable[Expected]:
+        since_us, until_us = look.in_force(provision)
+        look.wake(since_us)
+        look.wake(None if provision.valid_to is None else until_us)
+        return planner(look, provision) if since_us <= look.now_us else ()
 
     def _fact(self, look: Look, expected: Expected) -> ClauseDuty:
         provision, due, not_before = expected.provision, clocks.Due(None, None, None), False

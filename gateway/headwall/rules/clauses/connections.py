@@ -26,7 +26,7 @@ def illicit_connection(look: Look, clause: Provision) -> Iterator[Expected]:
     history: dict[str, list[Entry[Connection]]] = {}
     for entry in look.entries(Connection):
         history.setdefault(entry.body.name, []).append(entry)
-    opened = _looked_into(look)
+    opened = _looked_into(look) if history else []
     for name, known in history.items():
         found = next((entry for entry in known if _why(clause, entry.body)), None)
         if found is None:
