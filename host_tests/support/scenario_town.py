@@ -42,17 +42,19 @@ _BLOCK = re.compile(r"^\[\[provision\]\]\n.*?(?=^\[(?!\[?provision\.)|\Z)", re.M
 _DAILY_LIST = "[notify]\ndaily_list = {}\n"
 
 
-def play(scenario: Scenario, folder: Path, *, without: Collection[str] = ()) -> dict[str, list[str]]:
+def play(
+    scenario: Scenario, folder: Path, *, without: Collection[str] = (), until_otherwise: bool = False
+) -> dict[str, list[str]]:
     """What comes of a scenario: lines of text by the part they are of.
 
     Args:
         folder: empty, for files.
-        without: rows of the analysis; no rule is handed the provisions that answer them. Then it ends, with what there
-            is by then, as soon as a mail is another than expected.
+        without: rows of the analysis; no rule is handed the provisions that answer them.
+        until_otherwise: it ends as soon as a refusal, a row of the log book or a mail is another than expected.
     """
     profile = _profile(scenario, folder, without)
     try:
-        return _played(scenario, folder, profile, until_otherwise=bool(without))
+        return _played(scenario, folder, profile, until_otherwise=until_otherwise)
     except ConfigurationError as error:  # the registry names what only the clause knows: its stages, say
         if not without:
             raise
@@ -63,8 +65,8 @@ def _played(scenario: Scenario, folder: Path, profile: str, *, until_otherwise: 
     with _town(scenario, folder, profile) as town:
         for instant, group in groupby(scenario.happens, key=lambda each: each.at_us):
             town.go_on(instant)
-            if until_otherwise and town.mails_otherwise():
-                break
+            if until_otherwise and town.goes_otherwise():
+                return {"otherwise": [f"from {when(instant)} at the latest"]}
             for each in group:
                 town.take(each)
         town.judge()
@@ -144,6 +146,8 @@ class Town(PlayedTown):
         self._scenario = scenario
         self._folder = folder
         self._told: dict[str, list[str]] = {"refused": [], "shown": []}
+        self._rows = [row for told in scenario.expected.get("log_book", []) for row in _each(told)]
+        self._recorded = 0
 
     def _when(self) -> str:
         return when(self.clock.now)
@@ -184,14 +188,26 @@ class Town(PlayedTown):
 
     # --- what came of it ---
 
-    def mails_otherwise(self) -> bool:
-        """Whether there is already a mail that is not the expected one; a scenario may leave mails out."""
-        expected = self._scenario.expected.get("mails")
-        if expected is None:
-            return False
+    def goes_otherwise(self) -> bool:
+        """Whether a refusal, a row of the log book or a mail is already another than expected.
+
+        A scenario may leave mails out.
+        """
+        expected, refused = self._scenario.expected, self._told["refused"]
+        if refused != expected.get("refused", [])[: len(refused)]:
+            return True
         with self.ledger.read() as conn:
-            found = list(_mails(conn))
-        return found != expected[: len(found)]
+            if self._log_book_otherwise(conn):
+                return True
+            found = list(_mails(conn)) if "mails" in expected else []
+            return found != expected.get("mails", [])[: len(found)]
+
+    def _log_book_otherwise(self, conn: sa.Connection) -> bool:
+        c, known = schema.records.c, self._recorded
+        rows = conn.execute(sa.select(c.kind, c.by).order_by(c.n).offset(known)).all()
+        found = [f"{row.kind} by {row.by}" for row in rows]
+        self._recorded += len(found)
+        return found != self._rows[known : self._recorded]
 
     def outcome(self) -> dict[str, list[str]]:
         with self.ledger.read() as conn:
@@ -258,3 +274,9 @@ def _records(conn: sa.Connection) -> Iterator[str]:
     for told, rows in groupby(f"{row.kind} by {row.by}" for row in log_book.rows(conn)):
         count = len(list(rows))
         yield told if count == 1 else f"{told} x {count}"
+
+
+def _each(told: str) -> list[str]:
+    """The rows that a line of `_records` stands for."""
+    row, times, count = told.rpartition(" x ")
+    return [row] * int(count) if times and count.isdecimal() else [told]
