@@ -61,12 +61,15 @@ def test_a_served_notice_tells_the_clocks_under_both_readings(desk: Desk) -> Non
     told = " ".join(serve(desk).split())
     assert told.startswith("Case 1 (outfall-7): notice served; serve by Olive Officer.")
     assert (
-        "file: 2026-06-23 00:00 (strict 2026-06-19 16:30, lenient 2026-06-23 00:00; the later counts); within 10 days "
-        "from the date of the notice; § 288-28" in told
+        "notice of appeal: 2026-06-23 00:00 (strict 2026-06-19 16:30, lenient 2026-06-23 00:00; the later counts); "
+        "within 10 days from the date of the notice; § 288-28" in told
     )
-    assert "file 2026-06-23 00:00" in " ".join(case(desk, "list").split())
+    listed = " ".join(case(desk, "list").replace("│", " ").split())
+    assert "2026-06-23 00:00" in listed
+    assert "(passed)" in listed
+    assert "notice of appeal" in listed
     told = case(desk, "appeal", "1", *BY, "--at", "2026-06-12 10:00", "--received", "2026-06-23 00:01")
-    assert "hear" in told
+    assert "hear the appeal: " in told
     shown = " ".join(case(desk, "show", "1").split())
     assert "done 2026-06-23 00:01, after its time" in shown
 
@@ -133,4 +136,4 @@ def test_a_day_by_which_a_notice_wants_it_corrected_is_over_with_its_end(desk: D
     serve(desk)
     again = ("--at", "2026-06-10 11:00", "--dated", "2026-06-09 15:00", "--means", "posting", "--correct-by", given)
     told = " ".join(case(desk, "serve", "1", *BY, *again).split())
-    assert f"correct by: {over};" in told
+    assert f"correct what the notice orders: {over};" in told

@@ -88,7 +88,7 @@ def test_what_was_replaced_stands_no_more_but_is_still_there(ledger: Ledger) -> 
     put(ledger, better, replaces=1)
     with ledger.read() as conn:
         assert [(each.id, each.body) for each in standing(conn, SnowWater)] == [(2, better)]
-        assert [each.id for each in listed(conn)] == [1, 2]
+        assert [each.id for each in listed(conn, everything=True)] == [1, 2]
         assert (replaced_by(conn, 1), replaced_by(conn, 2)) == (2, None)
 
 

@@ -11,11 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, print_json, wrapped
+from headwall.cli.lists import Limit, most, say_rest
 from headwall.cli.opened import Opened, minute, named, opened, parse_time, place_of
 from headwall.codes import code_of
 from headwall.errors import InputError, UnknownThingError
 from headwall.law import words
 from headwall.ledger import approvals, log_book
+from headwall.ledger.unreadable import Unreadable
 from headwall.rules.approval_spans import Book
 from headwall.rules.approvals import check_step, checked
 
@@ -246,16 +248,21 @@ def list_approvals(
     site: SiteOption = None,
     municipality: TownOption = None,
     when: Annotated[str | None, typer.Option("--at", help="what holds then; default: all that is not replaced")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="replaced ones too")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all there are, replaced ones too")] = False,
+    limit: Limit = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """The register: of a site (with what holds for its whole municipality), of a municipality, or all."""
+    """The register: of a site (with what holds for its whole municipality), of a municipality, or all.
+
+    By the time from which each holds, the newest at the end.
+    """
+    last, unreadable = most(limit, everything=everything, as_json=as_json), list[Unreadable]()
     with opened(config) as at:
         town, place = (None, None) if site is None and municipality is None else place_of(at, site, municipality)
         at_us = None if when is None else parse_time(when, at.zone, "--at")
         with at.ledger.read() as conn:
-            rows = approvals.listed(conn)
+            rows = approvals.listed(conn, unreadable)
         replaced = {each.replaces: each.id for each in rows}
         found = [
             each
@@ -265,9 +272,10 @@ def list_approvals(
             and (place is None or each.site in (None, place))
             and (at_us is None or (each.from_us <= at_us and (each.to_us is None or at_us < each.to_us)))
         ]
+        there_are, found = len(found), found if last is None else found[-last:]
         if as_json:
             print_json([as_data(each, replaced.get(each.id)) for each in found])
-        elif not found:
+        elif not found and not unreadable:
             print("Nothing stands in the register for that.")
         else:
             for each in found:
@@ -275,6 +283,7 @@ def list_approvals(
                 parts += [f"granted by {each.body.granted_by}", each.body.reference]
                 parts += [f"replaced by {replaced[each.id]}"] if each.id in replaced else []
                 print(wrapped(f"{each.id:>5}  ", "; ".join(parts)))
+        say_rest(len(found), there_are, "the newest", unreadable, as_json=as_json)
 
 
 def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import msgspec
@@ -11,12 +12,15 @@ from rich.table import Table
 
 from headwall.cases import steps
 from headwall.cases.kinds import KINDS, kind_of
+from headwall.cases.running import Running
 from headwall.cases.states import ENDED
 from headwall.cli import case_after, case_letter, case_spill, case_text
 from headwall.cli.case_step import At, By, Number, plain, take, told
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, Reason, print_json
-from headwall.cli.opened import minute, named, opened, parse_time
+from headwall.cli.lists import Limit, most, say_rest
+from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.ledger import cases
+from headwall.ledger.unreadable import Unreadable
 
 Means = Annotated[str, typer.Option("--means", help="how: certified mail, posting, in person")]
 Dated = Annotated[str | None, typer.Option("--dated", help="date of the notice, where the code counts from it")]
@@ -57,38 +61,47 @@ def register(app: typer.Typer) -> None:
 
 
 def list_cases(
-    everything: Annotated[bool, typer.Option("--all", help="those that have ended, too")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all there are, those that have ended too")] = False,
+    limit: Limit = None,
     site: Annotated[str | None, typer.Option("--site", help="only those of this site")] = None,
     kind: Annotated[str | None, typer.Option("--kind", help="only those of this kind")] = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """Cases that wait for something, oldest first."""
+    """Cases that wait for something: by the clock that has passed or ends first, then those without one."""
+    first, unreadable = most(limit, everything=everything, as_json=as_json), list[Unreadable]()
     with opened(config) as at:
         if site is not None:
             at.registry.require_site(site)
-        with at.ledger.read() as conn:
-            found = cases.listed(conn, site=site, without=() if everything else ENDED)
-        found = [each for each in found if kind in (None, each.kind)]
         if kind is not None:
             kind_of(kind)
+        without = () if everything else ENDED
+        with at.ledger.read() as conn:
+            found = cases.listed(conn, site=site, kind=kind, without=without, unreadable=unreadable)
+        clocks = {each.id: case_text.pressing(at, each) for each in found}
+        found.sort(key=lambda each: case_text.soonest_first(each, clocks[each.id]))
+        there_are, found = len(found), found[:first]
         if as_json:
             print_json([case_text.data(at, each) for each in found])
-            return
-        if not found:
+        elif found:
+            case_text.call_first(found)
+            Console(markup=False, highlight=False).print(_table(at, found, clocks))
+        elif not unreadable:
             print("No case is open. What no sensor sees is not excluded by that.")
-            return
-        case_text.call_first(found)
-        table = Table("ID", "Site", "Seen", "State", "Next clock")
-        for each in found:
-            table.add_row(
-                str(each.id),
-                each.site,
-                f"{minute(each.from_us, case_text.zone_of(at, each))}\n{case_text.in_words(each.kind)}",
-                case_text.state(each),
-                case_text.next_clock(at, each),
-            )
-        Console(markup=False, highlight=False).print(table)
+        say_rest(len(found), there_are, "the most pressing first", unreadable, as_json=as_json)
+
+
+def _table(at: Opened, found: list[cases.Case], clocks: Mapping[int, list[Running]]) -> Table:
+    table = Table("ID", "Site", "Seen", "State", "Clocks")
+    for each in found:
+        table.add_row(
+            str(each.id),
+            each.site,
+            f"{minute(each.from_us, case_text.zone_of(at, each))}\n{case_text.in_words(each.kind)}",
+            case_text.state(each),
+            case_text.pressing_text(at, each, clocks[each.id]),
+        )
+    return table
 
 
 def show(number: Number, config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:

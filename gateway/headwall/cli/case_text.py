@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import Any
 
@@ -107,8 +107,7 @@ def call_first(found: Iterable[Case]) -> None:
 
 def code_of(at: Opened, case: Case) -> Code:
     """What the code of its municipality has for a case."""
-    with at.ledger.read() as conn:
-        return steps.code_of(conn, at.registry, case)
+    return Code(at.code_of(case.municipality), zone_of(at, case), case)
 
 
 def advice_of(at: Opened, case: Case) -> list[str]:
@@ -122,7 +121,7 @@ def clock_text(at: Opened, case: Case, each: Running) -> str:
     strict, lenient = (
         "not known yet" if instant is None else minute(instant, zone) for instant in (clock.strict_us, clock.lenient_us)
     )
-    told = f"{in_words(clock.name)}: {minute(clock.taken_us or 0, zone)}"
+    told = f"{each.what}: {minute(clock.taken_us or 0, zone)}"
     if strict != lenient:
         told += f" (strict {strict}, lenient {lenient}; the {each.takes} counts)"
     if each.owed_by:
@@ -147,14 +146,33 @@ def running(at: Opened, case: Case) -> list[Running]:
     return clocks_of(code_of(at, case), case)
 
 
-def next_clock(at: Opened, case: Case) -> str:
-    """The clock that runs out next, or the last that has; empty: none runs."""
+def pressing(at: Opened, case: Case) -> list[Running]:
+    """Its clocks for a list, soonest first: those of what is owed whose time has passed, and the next that ends.
+
+    Where there is neither: the last that has passed.
+    """
     waiting = [each for each in running(at, case) if each.met_us is None and case.state not in ENDED]
+    now_us = at.clock.now_us()
+    late = [each for each in waiting if each.owed_by and _ends_us(each) < now_us]
+    ahead = [each for each in waiting if _ends_us(each) >= now_us]
+    return [*late, *ahead[:1]] or waiting[-1:]
+
+
+def soonest_first(case: Case, clocks: Sequence[Running]) -> tuple[bool, int, int]:
+    """Orders cases by their first pressing clock; those without one come last, the newest first."""
+    return not clocks, _ends_us(clocks[0]) if clocks else 0, -case.id
+
+
+def pressing_text(at: Opened, case: Case, clocks: Sequence[Running]) -> str:
+    """A line a clock."""
     now_us, zone = at.clock.now_us(), zone_of(at, case)
-    ahead = [each for each in waiting if (each.clock.taken_us or 0) >= now_us]
-    shown = (ahead or waiting[-1:])[:1]
-    passed = "" if ahead else " (passed)"
-    return "".join(f"{in_words(each.clock.name)} {minute(each.clock.taken_us or 0, zone)}{passed}" for each in shown)
+    return "\n".join(
+        f"{minute(_ends_us(each), zone)}{' (passed)' if _ends_us(each) < now_us else ''} {each.what}" for each in clocks
+    )
+
+
+def _ends_us(each: Running) -> int:
+    return each.clock.taken_us or 0
 
 
 def in_words(name: str) -> str:

@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, print_json
+from headwall.cli.lists import Limit, most, say_rest
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.law import localtime
+from headwall.ledger.unreadable import Unreadable
 from headwall.rules import duties
 from headwall.rules.facts import ClauseDuty, StormDuty, to_body
 
@@ -36,17 +38,21 @@ def register(app: typer.Typer) -> None:
 
 def list_duties(
     config: ConfigOption = DEFAULT_CONFIG,
-    everything: Annotated[bool, typer.Option("--all", help="closed and merged ones too")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all there are, closed and merged ones too")] = False,
+    limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Duties by due time."""
+    """Duties by due time, the soonest first."""
+    first, unreadable = most(limit, everything=everything, as_json=as_json), list[Unreadable]()
     with opened(config) as at:
         with at.ledger.read() as conn:
-            found = duties.listed(conn, everything=everything)
+            found = duties.listed(conn, everything=everything, first=first, unreadable=unreadable)
+            there_are = duties.count(conn, everything=everything)
         if as_json:
             print_json([_as_json(duty) for duty in found])
-        else:
+        elif found or not unreadable:
             Console(markup=False, emoji=False).print(_table(found, at))
+        say_rest(len(found) + len(unreadable), there_are, "soonest due first", unreadable, as_json=as_json)
 
 
 def show(

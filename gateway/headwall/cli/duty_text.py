@@ -51,4 +51,4 @@ def _version(look: Lookup, version: DutyFact) -> Row:
 
 
 def _look(at: Opened) -> Lookup:
-    return Lookup(at.registry, at.codes(), at.ledger, at.clock.now_us())
+    return Lookup(at.registry, at.codes, at.ledger, at.clock.now_us())

@@ -169,7 +169,7 @@ def page(
 
 def _found(provision_id: str, at: Opened | None) -> tuple[Profile, Provision]:
     """A provision by its id, of the gateway's own profiles first."""
-    own = at.codes() if at else {}
+    own = at.codes if at else {}
     for name in dict.fromkeys([*own, *profile_names()]):
         profile = own.get(name) or load_profile(name)
         for each in profile.provisions:

@@ -11,11 +11,12 @@ import typer
 
 from headwall.cli import logbook_keeping
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json, wrapped
+from headwall.cli.lists import Limit, most, say_rest
 from headwall.cli.logbook_keeping import OfSite, OfTown
 from headwall.cli.opened import Opened, minute, named, opened, parse_time, place_of
 from headwall.errors import HeadwallError, InputError
 from headwall.ledger import attachments, log_book
-from headwall.reports.log_book import Choice, Line, as_csv, as_pdf, lines, shown
+from headwall.reports.log_book import Choice, Line, as_csv, as_pdf, lines, rows, shown
 from headwall.rules import retention
 
 SiteOption = Annotated[str | None, typer.Option("--site", help="only what is about this site")]
@@ -42,21 +43,26 @@ def show(
     municipality: TownOption = None,
     start: FromOption = None,
     until: ToOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="all there are")] = False,
+    limit: Limit = None,
     config: ConfigOption = DEFAULT_CONFIG,
     as_json: AsJson = False,
 ) -> None:
-    """The rows: who did what when, of all places or of one."""
+    """The rows: who did what when, of all places or of one, the newest at the end."""
+    last = most(limit, everything=everything, as_json=as_json)
     with opened(config) as at:
         choice = _choice(at, site, municipality, start, until)
         with at.ledger.read() as conn:
             try:
-                found = list(lines(conn, at.registry, at.zone, choice))
+                chosen = list(rows(conn, at.registry, choice))
+                found = list(lines(conn, at.registry, at.zone, chosen if last is None else chosen[-last:]))
             except log_book.UNREADABLE as error:
                 raise HeadwallError(
                     f"log book: a row cannot be read ({error}); see `headwall logbook verify`"
                 ) from error
     if as_json:
         print_json([dataclasses.asdict(line) for line in found])
+        say_rest(len(found), len(chosen), "the newest", as_json=as_json)
         return
     if not found:
         print("The log book has no such row.")
@@ -65,6 +71,7 @@ def show(
         where = line.sites or line.municipalities
         said = [line.at[:16].replace("T", " "), line.kind.replace("_", " "), f"by {line.by}", where, shown(line.what)]
         print(wrapped(f"{line.n:>5}  ", "; ".join(filter(None, said))))
+    say_rest(len(found), len(chosen), "the newest", as_json=as_json)
 
 
 def verify(
@@ -127,7 +134,8 @@ def export(
         with at.ledger.read() as conn:
             broken = log_book.verify(conn)
             head = log_book.head(conn)
-            found = list(lines(conn, at.registry, at.zone, choice, without_persons=without_persons))
+            chosen = rows(conn, at.registry, choice)
+            found = list(lines(conn, at.registry, at.zone, chosen, without_persons=without_persons))
         if broken is not None:
             raise HeadwallError(f"log book: row {broken.n} {broken.why}; see `headwall logbook verify`")
         if str(file) == "-":

@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def list_nodes(config: ConfigOption = DEFAULT_CONFIG, as_json: AsJson = False) -> None:
     """Every node of the registry, judged by the age of its data, and nodes that nobody has claimed."""
     with opened(config) as at, at.ledger.read() as conn:
-        profiles = at.codes()
+        profiles = at.codes
         now_us = at.clock.now_us()
         boards = status.boards(conn, at.registry, status.gauges_at(conn, at.registry, profiles, now_us), now_us)
         accepted = {(row.node, row.stream): row for row in conn.execute(sa.select(schema.acceptances))}

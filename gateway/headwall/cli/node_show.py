@@ -50,7 +50,7 @@ def node_show(
 
 def _gather(at: Opened, node: str) -> dict[str, Any]:
     at.registry.require_node(node)
-    profiles = at.codes()
+    profiles = at.codes
     now_us = at.clock.now_us()
     with at.ledger.read() as conn:
         gauges = status.gauges_at(conn, at.registry, profiles, now_us)

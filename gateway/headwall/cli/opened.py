@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import cached_property
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -42,14 +43,18 @@ class Opened:
         """The zone of times that a person writes and reads: the first municipality's."""
         return self.registry.zone(self.registry.municipalities[0].id)
 
+    @cached_property
     def codes(self) -> dict[str, Profile]:
-        """The codes of the registry's municipalities, with what persons have entered of them, by profile."""
+        """The codes of the registry's municipalities, with what persons have entered of them, by profile.
+
+        As they are when a command first asks for them.
+        """
         with self.ledger.read() as conn:
             return at_gateway(conn, self.registry)
 
     def code_of(self, municipality: str) -> Profile:
         """The code of one municipality."""
-        return self.codes()[self.registry.municipality(municipality).profile]
+        return self.codes[self.registry.municipality(municipality).profile]
 
 
 @contextmanager

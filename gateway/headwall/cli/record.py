@@ -13,12 +13,14 @@ from headwall.cli import record_money, record_offence, record_premises, record_p
 from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Note, print_json
 from headwall.cli.entering import By, Replaces, SiteArgument, When, enter, past, site_of
 from headwall.cli.entry_text import as_data, said
+from headwall.cli.lists import Limit, most, say_rest
 from headwall.cli.opened import Opened, minute, named, opened, parse_time
 from headwall.errors import InputError
 from headwall.hydrology.field_sample import UNITS, result
 from headwall.hydrology.septic import scum_clearance_m, sludge_clearance_m
 from headwall.law.provisions import DesignCertificate
 from headwall.ledger import entries
+from headwall.ledger.unreadable import Unreadable
 from headwall.units import parse_quantity
 
 #: deeper than any tank, basin or snow
@@ -267,23 +269,24 @@ def withdraw(
 
 def list_entries(
     subject: Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="only of this site or gauge")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="those that stand no more too")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all there are, those that stand no more too")] = False,
+    limit: Limit = None,
     as_json: Annotated[bool, typer.Option("--json", help="as JSON, each whole")] = False,
     config: ConfigOption = DEFAULT_CONFIG,
 ) -> None:
-    """Entries by the time at which something was measured or done."""
+    """Entries by the time at which something was measured or done, the newest at the end."""
+    last, unreadable = most(limit, everything=everything, as_json=as_json), list[Unreadable]()
     with opened(config) as at:
         with at.ledger.read() as conn:
-            found = list(entries.listed(conn, subject))
-        instead = {each.replaces: each.id for each in found if each.replaces is not None}
-        if not everything:
-            found = [each for each in found if each.id not in instead and not isinstance(each.body, entries.Withdrawal)]
+            found = entries.listed(conn, subject, everything=everything, last=last, unreadable=unreadable)
+            there_are, instead = entries.count(conn, subject, everything=everything), entries.replacements(conn)
         if as_json:
             print_json([as_data(each, instead.get(each.id)) for each in found])
-        elif not found:
-            print("No entry stands." if not everything else "There is no entry.")
-        else:
+        elif found:
             Console(markup=False, emoji=False).print(_table(found, instead, at))
+        elif not unreadable:
+            print("No entry stands." if not everything else "There is no entry.")
+        say_rest(len(found) + len(unreadable), there_are, "the newest", unreadable, as_json=as_json)
 
 
 def _table(found: list[entries.Entry[entries.Body]], instead: dict[int, int], at: Opened) -> Table:

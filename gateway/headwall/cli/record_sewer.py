@@ -169,7 +169,7 @@ def _allowance(at: Opened, site: Site | None, sewer: str, done_us: int, text: st
         with at.ledger.read() as conn:
             look = Look(conn, at.registry, at.code_of(site.municipality), site, at.clock.now_us())
             return allowed(look, clause, sewer)
-    clauses = [clause for profile in at.codes().values() for clause in profile.of(SewerTestClause)]
+    clauses = [clause for profile in at.codes.values() for clause in profile.of(SewerTestClause)]
     found = {clause.gallons_per_inch_mile_day for clause in clauses}
     if len(found) != 1:
         raise InputError(

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from headwall.errors import InputError
 from headwall.ledger import replacing, schema
+from headwall.ledger.unreadable import Unreadable, read_rows
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
@@ -406,7 +407,8 @@ def first_number(conn: sa.Connection, row: Approval) -> int:
 
 def approval(conn: sa.Connection, number: int) -> Approval | None:
     """One row, whether it stands or not."""
-    return next(_read(conn, sa.select(schema.approvals).where(schema.approvals.c.id == number)), None)
+    query = sa.select(schema.approvals).where(schema.approvals.c.id == number)
+    return next(iter(read_rows(conn, query, schema.approvals.c.id, "approval", _approval)), None)
 
 
 def replaced_by(conn: sa.Connection, number: int) -> int | None:
@@ -455,14 +457,21 @@ def of_site(conn: sa.Connection, municipality: str, site: str, *, through: int |
     return list(_read(conn, _OF_SITE if through is None else _OF_SITE_THEN, given))
 
 
-def listed(conn: sa.Connection) -> list[Approval]:
-    """Every row, replaced ones too, by the time from which it holds."""
-    c = schema.approvals.c
-    return list(_read(conn, sa.select(schema.approvals).order_by(c.from_us, c.id)))
+def listed(conn: sa.Connection, unreadable: list[Unreadable] | None = None) -> list[Approval]:
+    """Every row, replaced ones too, by the time from which it holds.
+
+    Args:
+        unreadable: takes those that cannot be read; without it they are an UnreadableRowError.
+    """
+    query = sa.select(schema.approvals).order_by(_A.from_us, _A.id)
+    return read_rows(conn, query, _A.id, "approval", _approval, unreadable)
 
 
 def _read(conn: sa.Connection, query: sa.Select[Any], given: Mapping[str, Any] | None = None) -> Iterator[Approval]:
-    for row in conn.execute(query, given):
-        values = dict(row._mapping)
-        del values["kind"]
-        yield Approval(**{**values, "body": msgspec.convert(row.body, AnyBody)})
+    return map(_approval, conn.execute(query, given))
+
+
+def _approval(row: Any) -> Approval:
+    values = dict(row._mapping)
+    del values["kind"]
+    return Approval(**{**values, "body": msgspec.convert(row.body, AnyBody)})

@@ -3,7 +3,8 @@ here: `headwall.cases` holds that, and is the one writer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import sqlalchemy as sa
 
 from headwall.errors import UnknownThingError
 from headwall.ledger import schema
+from headwall.ledger.unreadable import ERRORS, Unreadable, read_rows
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -85,7 +87,7 @@ def case(conn: sa.Connection, number: int, *, lock: bool = False) -> Case:
         UnknownThingError: there is none.
     """
     query = sa.select(schema.cases).where(schema.cases.c.id == number)
-    found = next(_read(conn, query.with_for_update() if lock else query), None)
+    found = next(iter(_read(conn, query.with_for_update() if lock else query)), None)
     if found is None:
         raise UnknownThingError(f"there is no case {number}; `headwall case list` shows them")
     return found
@@ -93,7 +95,7 @@ def case(conn: sa.Connection, number: int, *, lock: bool = False) -> Case:
 
 def of_notice(conn: sa.Connection, key: str) -> Case | None:
     """The case that came from a notice."""
-    return next(_read(conn, sa.select(schema.cases).where(schema.cases.c.notice == key)), None)
+    return next(iter(_read(conn, sa.select(schema.cases).where(schema.cases.c.notice == key))), None)
 
 
 def without_notice(conn: sa.Connection, kind: str, site: str, from_us: int, until_us: int) -> Case | None:
@@ -101,19 +103,27 @@ def without_notice(conn: sa.Connection, kind: str, site: str, from_us: int, unti
     c, n = schema.cases.c, schema.notices.c
     stands = sa.exists().where(n.key == c.notice, n.closed_us.is_(None))
     query = sa.select(schema.cases).where(c.kind == kind, c.site == site, c.from_us <= until_us, c.until_us >= from_us)
-    return next(_read(conn, query.where(~stands).order_by(c.id)), None)
+    return next(iter(_read(conn, query.where(~stands).order_by(c.id))), None)
 
 
-def listed(conn: sa.Connection, *, site: str | None = None, without: Collection[str] = ()) -> list[Case]:
+def listed(
+    conn: sa.Connection,
+    *,
+    site: str | None = None,
+    kind: str | None = None,
+    without: Collection[str] = (),
+    unreadable: list[Unreadable] | None = None,
+) -> list[Case]:
     """Cases, oldest first.
 
     Args:
-        site: only those of this one.
+        site, kind: only those of this one.
         without: states that are left out.
+        unreadable: takes those that cannot be read; without it they are an UnreadableRowError.
     """
-    c = schema.cases.c
-    query = sa.select(schema.cases).where(c.state.not_in(without)).order_by(c.id)
-    return list(_read(conn, query if site is None else query.where(c.site == site)))
+    query = sa.select(schema.cases).where(_C.state.not_in(without)).order_by(_C.id)
+    query = query if site is None else query.where(_C.site == site)
+    return _read(conn, query if kind is None else query.where(_C.kind == kind), unreadable)
 
 
 def add(conn: sa.Connection, **columns: Any) -> int:
@@ -135,17 +145,33 @@ def add_step(conn: sa.Connection, *, clocks: list[Clock], **columns: Any) -> int
     return number
 
 
-_S = schema.case_steps.c
+_C, _S = schema.cases.c, schema.case_steps.c
 _STEPS = sa.select(schema.case_steps).where(_S.case == sa.bindparam("case")).order_by(_S.id)
 
 
-def _read(conn: sa.Connection, query: sa.Select[Any]) -> Iterator[Case]:
-    for row in conn.execute(query).all():
-        yield Case(**row._mapping, steps=_steps(conn, row.id))
+def _read(conn: sa.Connection, query: sa.Select[Any], unreadable: list[Unreadable] | None = None) -> list[Case]:
+    """Cases with their steps: of many the steps are fetched in one query."""
+    try:
+        rows = conn.execute(query).all()
+        steps = _steps_of(conn, query) if len(rows) > 1 else None
+        return [Case(**row._mapping, steps=_steps(conn, row.id) if steps is None else steps[row.id]) for row in rows]
+    except ERRORS:
+        return read_rows(
+            conn, query, _C.id, "case", lambda row: Case(**row._mapping, steps=_steps(conn, row.id)), unreadable
+        )
+
+
+def _steps_of(conn: sa.Connection, query: sa.Select[Any]) -> dict[int, list[CaseStep]]:
+    found: dict[int, list[CaseStep]] = defaultdict(list)
+    of_them = _S.case.in_(query.with_only_columns(_C.id).order_by(None))
+    for row in conn.execute(sa.select(schema.case_steps).where(of_them).order_by(_S.id)):
+        found[row.case].append(_step(row))
+    return found
 
 
 def _steps(conn: sa.Connection, number: int) -> list[CaseStep]:
-    rows = conn.execute(_STEPS, {"case": number})
-    return [
-        CaseStep(**{**row._mapping, "clocks": msgspec.convert(row._mapping["clocks"], list[Clock])}) for row in rows
-    ]
+    return list(map(_step, conn.execute(_STEPS, {"case": number})))
+
+
+def _step(row: Any) -> CaseStep:
+    return CaseStep(**{**row._mapping, "clocks": msgspec.convert(row._mapping["clocks"], list[Clock])})

@@ -7,7 +7,7 @@ changed: a later one that names it in `replaces` stands in its stead, and a With
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from headwall.errors import InputError
 from headwall.ledger import replacing, schema
+from headwall.ledger.unreadable import Unreadable, read_rows
 
 _Line = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 _Text = Annotated[str, msgspec.Meta(max_length=2000)]
@@ -513,6 +514,7 @@ AnyBody = (
     | Withdrawal
 )
 B = TypeVar("B", bound=Body)
+_E = schema.entries.c
 
 
 @dataclass(frozen=True)
@@ -598,7 +600,8 @@ def _check_replaced(conn: sa.Connection, number: int, kind: str, subject: str) -
 
 def entry(conn: sa.Connection, number: int) -> Entry[Body] | None:
     """One entry, whether it stands or not."""
-    return next(_read(conn, sa.select(schema.entries).where(schema.entries.c.id == number)), None)
+    found = read_rows(conn, sa.select(schema.entries).where(_E.id == number), _E.id, "entry", _entry)
+    return next(iter(found), None)
 
 
 def replaced_by(conn: sa.Connection, number: int) -> int | None:
@@ -632,7 +635,6 @@ def standing(
     return [each for each in found if isinstance(each.body, kind)]
 
 
-_E = schema.entries.c
 _STANDING_OF = (
     sa.select(schema.entries)
     .where(_E.subject == sa.bindparam("subject"), _E.done_us <= sa.bindparam("until_us"))
@@ -646,22 +648,49 @@ def standing_of(conn: sa.Connection, subject: str, until_us: int) -> list[Entry[
     return list(_read(conn, _STANDING_OF, {"subject": subject, "until_us": until_us}))
 
 
-def listed(conn: sa.Connection, subject: str | None = None) -> Sequence[Entry[Body]]:
-    """Every entry, replaced ones too, of one subject if asked so, by the time at which they were done."""
-    c = schema.entries.c
-    query = sa.select(schema.entries).order_by(c.done_us, c.id)
-    return list(_read(conn, query if subject is None else query.where(c.subject == subject)))
+def listed(
+    conn: sa.Connection,
+    subject: str | None = None,
+    *,
+    everything: bool = False,
+    last: int | None = None,
+    unreadable: list[Unreadable] | None = None,
+) -> list[Entry[Body]]:
+    """Entries by the time at which they were done.
+
+    Args:
+        subject: only of this one.
+        everything: those that stand no more too, and what took them back.
+        last: at most so many, the last ones.
+        unreadable: takes those that cannot be read; without it they are an UnreadableRowError.
+    """
+    query = _chosen(sa.select(schema.entries), subject, everything)
+    query = query.order_by(_E.done_us.desc(), _E.id.desc()).limit(last)
+    return read_rows(conn, query, _E.id, "entry", _entry, unreadable)[::-1]
+
+
+def count(conn: sa.Connection, subject: str | None = None, *, everything: bool = False) -> int:
+    """How many `listed` would find without `last`."""
+    query = _chosen(sa.select(sa.func.count()).select_from(schema.entries), subject, everything)
+    return int(conn.execute(query).scalar_one())
+
+
+def _chosen(query: sa.Select[Any], subject: str | None, everything: bool) -> sa.Select[Any]:
+    if subject is not None:
+        query = query.where(_E.subject == subject)
+    return query if everything else query.where(_E.kind != kind_of(Withdrawal), replacing.stands(schema.entries))
+
+
+def replacements(conn: sa.Connection) -> dict[int, int]:
+    """Entry → the one that stands in its stead."""
+    query = sa.select(_E.replaces, _E.id).where(_E.replaces.is_not(None))
+    return {row.replaces: row.id for row in conn.execute(query)}
 
 
 def _read(conn: sa.Connection, query: sa.Select[Any], given: Mapping[str, Any] | None = None) -> Iterator[Entry[Any]]:
-    for row in conn.execute(query, given):
-        yield Entry(
-            row.id,
-            row.digest,
-            row.subject,
-            row.done_us,
-            row.by,
-            row.at_us,
-            row.replaces,
-            msgspec.convert(row.body, AnyBody),
-        )
+    return map(_entry, conn.execute(query, given))
+
+
+def _entry(row: Any) -> Entry[Any]:
+    body = msgspec.convert(row.body, AnyBody)
+    return Entry(row.id, row.digest, row.subject, row.done_us, row.by, row.at_us, row.replaces, body)

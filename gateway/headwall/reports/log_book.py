@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 from importlib.resources import files
@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from headwall.law import localtime
 from headwall.ledger import attachments, log_book
 from headwall.registry import Registry
-from headwall.rules.record_places import RecordPlaces
+from headwall.rules.record_places import Places, RecordPlaces
 
 COLUMNS = ("n", "at", "kind", "by", "sites", "municipalities", "what", "hash")
 #: what a spreadsheet would take for a formula
@@ -48,27 +48,37 @@ class Choice:
     to_us: int | None = None  # exclusive
 
 
+def rows(conn: sa.Connection, registry: Registry, choice: Choice) -> Iterator[tuple[log_book.Row, Places]]:
+    """The chosen rows in order, each with what it is about."""
+    places = RecordPlaces(registry)
+    for row in log_book.rows(conn):
+        found = places.of(row)
+        if (
+            (choice.site is None or choice.site in found.sites)
+            and (choice.municipality is None or choice.municipality in found.municipalities)
+            and (choice.from_us is None or row.at_us >= choice.from_us)
+            and (choice.to_us is None or row.at_us < choice.to_us)
+        ):
+            yield row, found
+
+
 def lines(
-    conn: sa.Connection, registry: Registry, where: tzinfo, choice: Choice, *, without_persons: bool = False
+    conn: sa.Connection,
+    registry: Registry,
+    where: tzinfo,
+    chosen: Iterable[tuple[log_book.Row, Places]],
+    *,
+    without_persons: bool = False,
 ) -> Iterator[Line]:
-    """The chosen rows in order.
+    """Rows as people read them.
 
     Args:
         without_persons: for a records request: a number stands for each name, mail address and telephone number that
             the log book or the registry knows, and personal details are left out. A name that somebody has typed into a
             reason and that stands nowhere else is not found: a person reads the export before it goes out.
     """
-    places = RecordPlaces(registry)
     hidden = _Hidden(conn, registry) if without_persons else None
-    for row in log_book.rows(conn):
-        found = places.of(row)
-        if (
-            (choice.site is not None and choice.site not in found.sites)
-            or (choice.municipality is not None and choice.municipality not in found.municipalities)
-            or (choice.from_us is not None and row.at_us < choice.from_us)
-            or (choice.to_us is not None and row.at_us >= choice.to_us)
-        ):
-            continue
+    for row, found in chosen:
         what = "; ".join(_said(_shown_of(row, without_persons), where))
         yield Line(
             row.n,

@@ -16,11 +16,14 @@ import sqlalchemy as sa
 
 from headwall.errors import HeadwallError, UnknownThingError
 from headwall.ledger import log_book, schema
+from headwall.ledger.unreadable import ERRORS, Unreadable, UnreadableRowError, read_rows
 from headwall.rules.facts import ClauseDuty, DutyFact, StormDuty, from_body, to_body
 
 F = TypeVar("F", StormDuty, ClauseDuty)
 _KINDS: dict[type, str] = {StormDuty: "storm_report", ClauseDuty: "clause"}
 _D, _V = schema.duties.c, schema.duty_versions.c
+#: open duties that an error names at most
+_NAMED = 20
 
 
 class DutyClosedError(HeadwallError):
@@ -124,12 +127,32 @@ def clause_duty(conn: sa.Connection, duty: int) -> Duty[ClauseDuty]:
     return _as(ClauseDuty, conn.execute(_ONE, {"duty": duty}).one())
 
 
-def listed(conn: sa.Connection, *, everything: bool = False, site: str | None = None) -> list[AnyDuty]:
-    """Open duties by due time, those without one last; with `everything` the closed and merged ones too."""
-    query = _NEWEST.order_by(_D.due_us.nulls_last(), _D.id)
+def listed(
+    conn: sa.Connection,
+    *,
+    everything: bool = False,
+    site: str | None = None,
+    first: int | None = None,
+    unreadable: list[Unreadable] | None = None,
+) -> list[AnyDuty]:
+    """Open duties by due time, those without one last; with `everything` the closed and merged ones too.
+
+    Args:
+        first: at most so many.
+        unreadable: takes those that cannot be read; without it they are an UnreadableRowError.
+    """
+    query = _NEWEST.order_by(_D.due_us.nulls_last(), _D.id).limit(first)
     if site is not None:
         query = query.where(_D.site == site)
-    return [_duty(row) for row in conn.execute(query if everything else query.where(_D.state == "open"))]
+    if not everything:
+        query = query.where(_D.state == "open")
+    return read_rows(conn, query, _D.id, "duty", _duty, unreadable)
+
+
+def count(conn: sa.Connection, *, everything: bool = False) -> int:
+    """How many are open; with `everything`: how many there are."""
+    query = sa.select(sa.func.count()).select_from(schema.duties)
+    return int(conn.execute(query if everything else query.where(_D.state == "open")).scalar_one())
 
 
 def of_storms(conn: sa.Connection) -> list[Duty[StormDuty]]:
@@ -140,11 +163,21 @@ def of_storms(conn: sa.Connection) -> list[Duty[StormDuty]]:
 
 def get(conn: sa.Connection, duty: int) -> AnyDuty:
     """A duty by number; UnknownThingError, naming the open ones, if there is none."""
-    row = conn.execute(_ONE, {"duty": duty}).first()
-    if row is None:
-        ids = ", ".join(str(each.id) for each in listed(conn)) or "none"
-        raise UnknownThingError(f"no duty {duty}; open are: {ids} (`headwall duty list --all` shows every one)")
-    return _duty(row)
+    try:
+        row = conn.execute(_ONE, {"duty": duty}).first()
+        found = None if row is None else _duty(row)
+    except ERRORS as error:
+        raise UnreadableRowError(str(Unreadable(f"duty {duty}", str(error)))) from error
+    if found is None:
+        raise UnknownThingError(f"no duty {duty}; open are: {_open(conn)} (`headwall duty list --all` shows every one)")
+    return found
+
+
+def _open(conn: sa.Connection) -> str:
+    """The numbers of those that are open, as far as a line holds them."""
+    query = sa.select(_D.id).where(_D.state == "open").order_by(_D.due_us.nulls_last(), _D.id)
+    ids = [str(each) for each in conn.execute(query).scalars()]
+    return ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "") or "none"
 
 
 def versions(conn: sa.Connection, duty: int) -> list[DutyFact]:
