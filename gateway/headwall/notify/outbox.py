@@ -26,6 +26,12 @@ LONGEST_RETRY_US = 3_600_000_000
 _OUTBOX = schema.outbox
 _MAILS = schema.mails
 _NEWEST_WAITING = sa.select(sa.func.max(_OUTBOX.c.id), sa.func.count()).where(_OUTBOX.c.mail.is_(None))
+_MAILS_SINCE = sa.select(_MAILS.c.id, _MAILS.c.at_us).where(_MAILS.c.at_us >= sa.bindparam("since_us"))
+_URGENT_IN = (
+    sa.select(_OUTBOX.c.person, _OUTBOX.c.mail)
+    .where(_OUTBOX.c.mail.in_(sa.bindparam("mails", expanding=True)), _OUTBOX.c.how == "now")
+    .distinct()
+)
 _ADD_MAIL = _MAILS.insert()
 _CARRY = (
     _OUTBOX.update()
@@ -100,13 +106,11 @@ def carried(conn: sa.Connection, message: str) -> list[Waiting]:
 
 def last_urgent_us(conn: sa.Connection, since_us: int) -> dict[str, int]:
     """When each person was last written to outside the digest, of those who were since an instant."""
-    query = (
-        sa.select(_OUTBOX.c.person, sa.func.max(_MAILS.c.at_us).label("at_us"))
-        .join_from(_MAILS, _OUTBOX, _MAILS.c.id == _OUTBOX.c.mail)
-        .where(_MAILS.c.at_us >= since_us, _OUTBOX.c.how == "now")
-        .group_by(_OUTBOX.c.person)
-    )
-    return {row.person: row.at_us for row in conn.execute(query)}
+    mails = dict(conn.execute(_MAILS_SINCE, {"since_us": since_us}).tuples().all())
+    found: dict[str, int] = {}
+    for person, mail in conn.execute(_URGENT_IN, {"mails": list(mails)}).tuples() if mails else ():
+        found[person] = max(mails[mail], found.get(person, mails[mail]))
+    return found
 
 
 def storm_mails_us(conn: sa.Connection, people: Iterable[str], since_us: int) -> dict[str, list[int]]:
