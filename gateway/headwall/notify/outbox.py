@@ -106,10 +106,10 @@ def carried(conn: sa.Connection, message: str) -> list[Waiting]:
 
 def last_urgent_us(conn: sa.Connection, since_us: int) -> dict[str, int]:
     """When each person was last written to outside the digest, of those who were since an instant."""
-    mails = dict(conn.execute(_MAILS_SINCE, {"since_us": since_us}).tuples().all())
+    mails: dict[int, int] = {row.id: row.at_us for row in conn.execute(_MAILS_SINCE, {"since_us": since_us})}
     found: dict[str, int] = {}
-    for person, mail in conn.execute(_URGENT_IN, {"mails": list(mails)}).tuples() if mails else ():
-        found[person] = max(mails[mail], found.get(person, mails[mail]))
+    for row in conn.execute(_URGENT_IN, {"mails": list(mails)}) if mails else ():
+        found[row.person] = max(mails[row.mail], found.get(row.person, 0))
     return found
 
 
