@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import heapq
 import tomllib
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,6 +23,7 @@ _PROFILES: Final = Path(__file__).parents[2] / "gateway/headwall/law/profiles"
 _NY: Final = ZoneInfo("America/New_York")
 _S: Final = 1_000_000
 _H: Final = 3600 * _S
+_DAY: Final = 24 * _H
 _LEADS_H: Final = (48, 4)
 _FOR_EVER: Final = 2**62
 #: of 2026 and the days around it, by GCL § 24
@@ -131,9 +132,13 @@ class Oracle:
         self._chains: dict[str, list[_Chain]] = defaultdict(list)
         self._tanks: dict[str, dict[str, Any]] = defaultdict(lambda: {"declared": None, "measured": [], "pumped": []})
         self._held: dict[tuple[Any, ...], _Duty] = {}
+        self._signed: set[tuple[str, str]] = set()
+        self._trainings: dict[str, list[int]] = defaultdict(list)
+        self._ended: set[str] = set()
         self._parts: dict[str, list[tuple[int, int]]] = {}
         self._weeks_of: dict[str, list[tuple[date, int, set[date]]]] = defaultdict(list)
-        self._there: dict[str, set[date]] = defaultdict(set)
+        self._there: dict[str, set[date]] = defaultdict(set)  # a trained contractor, says a report
+        self._said: dict[str, set[date]] = defaultdict(set)  # somebody has said who was there
         for place in world.places:
             self._on_gauge[place.gauge].append(place)
         self._clauses = {town: self._read(town) for town in TOWNS}
@@ -273,7 +278,6 @@ class Oracle:
         acres = float(place.area.split()[0])
         if place.town == "elmsford" and acres < 1:
             return
-        clauses = self._clauses[place.town]
         whole = (place.work_us, place.stabilised_us or _FOR_EVER)
         active = [
             (start, _FOR_EVER if end is None else end) for status, start, end in place.states if status == "active"
@@ -290,8 +294,9 @@ class Oracle:
             if place.town == "north-castle":
                 self._plan(part[0], lambda: self._clockless(place, "state_permit", _FOR_EVER, advice=True))
             self._plan(part[0], lambda part=part: self._begin(place, part, acres))  # type: ignore[misc]
-        if clauses["contractor_presence"]:
-            self._weeks(place, parts)
+        self._weeks(place, parts)
+        if place.contractor:
+            self._people(place, whole)
 
     def _clockless(self, place: Place, kind: str, end_us: int, *, advice: bool = False) -> None:
         duty = _Duty(place.id, place.town, self._clauses[place.town][kind][0]["id"], None, self._now, advice)
@@ -307,16 +312,15 @@ class Oracle:
             if wants:
                 asked.append((each, "qualified_inspector"))
         for clause, role in asked:
-            chain = _Chain(place, clause["id"], role, part, [part[0]] * clause.get("times", 1), clause.get("times", 1))
-            chain.days = clause["deadlines"][0]["count"]
+            times, days = clause.get("times", 1), clause["deadlines"][0]["count"]
+            chain = _Chain(place, clause["id"], role, part, [part[0]] * times, times, days)
             self._chains[place.id].append(chain)
             self._link(chain)
             if part[1] < _FOR_EVER:
                 self._plan(part[1], lambda chain=chain: self._part_ends(chain))  # type: ignore[misc]
 
     def _link(self, chain: _Chain) -> None:
-        due_us = _at(local_day(chain.points[-chain.times]) + timedelta(chain.days), time(16, 30))
-        chain.duty = self._opened(_Duty(chain.place.id, chain.place.town, chain.clause, due_us, self._now))
+        chain.duty = self._opened(_Duty(chain.place.id, chain.place.town, chain.clause, chain.due_us, self._now))
 
     def _part_ends(self, chain: _Chain) -> None:
         assert chain.duty is not None and chain.duty.due_us is not None
@@ -325,15 +329,48 @@ class Oracle:
             self._gone(chain.duty)
 
     def _on_report(self, each: Happening) -> None:
+        done_us = each.more["done"]
         if "trained_contractor" in each.more["roles"]:
-            self._there[each.site].add(local_day(each.more["done"]))
+            self._trained_there(each.site, local_day(done_us))
         for chain in self._chains[each.site]:
-            done_us = each.more["done"]
             if chain.role in each.more["roles"] and chain.part[0] <= done_us < chain.part[1]:
                 assert chain.duty is not None and not chain.over
-                self._answer(chain.duty)
-                chain.points.append(done_us)
-                self._link(chain)
+                last_us, first_ones = chain.points[-1], len(chain.points) < 2 * chain.times
+                insort(chain.points, done_us)
+                if done_us > last_us:
+                    self._answer(chain.duty)
+                    self._link(chain)
+                elif chain.times > 1 and first_ones:  # it is no more one of those that the beginning counts for
+                    self._gone(chain.duty)
+                    self._link(chain)
+                elif chain.due_us != chain.duty.due_us:
+                    self._moved(chain.duty, chain.due_us)
+
+    def _moved(self, duty: _Duty, due_us: int) -> None:
+        self._withdraw(duty)
+        duty.due_us = due_us
+        self._tell_duty(duty, ("clause", duty.site, duty.clause, due_us))
+        self._remind(duty, due_us, ("duty", duty.site, duty.clause), lambda: duty.open, lambda: duty.told_us)
+
+    def _trained_there(self, site: str, day: date) -> None:
+        self._there[site].add(day)
+        bare = self._held.get((site, "bare", day))
+        if bare is not None:
+            self._gone(bare)
+        if site in self._parts:
+            self._there_was(self._place[site])
+
+    def _on_present(self, each: Happening) -> None:
+        place, clause = self._place[each.site], self._clauses[self._place[each.site].town]["contractor_presence"]
+        for told, trained in each.more["days"].items():
+            day = date.fromisoformat(told)
+            works = any(a <= _at(day, time(12)) < b for a, b in self._parts.get(place.id, ()))
+            if not trained and works and day not in self._there[place.id]:
+                duty = _Duty(place.id, place.town, clause[0]["id"], None, self._now)
+                self._held[place.id, "bare", day] = self._opened(duty)
+            self._said[place.id].add(day)
+        if place.id in self._parts:
+            self._there_was(place)
 
     def _weeks(self, place: Place, parts: list[tuple[int, int]]) -> None:
         """When weeks of work are over: a row of them with holes in the record is asked for by its first."""
@@ -356,7 +393,7 @@ class Oracle:
         for monday, part, days in self._weeks_of[place.id]:
             if _at(monday + timedelta(7)) > self._now:
                 break
-            hole = not days <= self._there[place.id]
+            hole = not days <= self._there[place.id] | self._said[place.id]
             if hole and part != before and self._now < self._parts[place.id][part][1]:
                 wanted.add(monday)
             before = part if hole else -1
@@ -426,6 +463,60 @@ class Oracle:
             if duty.storm:
                 duty.open = False
 
+    # --- contractors ---
+
+    def _people(self, place: Place, whole: tuple[int, int]) -> None:
+        """What is asked of the contractor: signed before any work; training at its start, and every three years."""
+        kind = "contractor_certification"
+        if (place.id, kind) not in self._signed:
+            self._plan(self._now, lambda: self._clockless(place, kind, whole[1]))
+        self._plan(whole[0], lambda: self._training(place))
+        if whole[1] < _FOR_EVER:
+            self._plan(whole[1], lambda: self._training(place))
+        for done_us in self._trainings[place.contractor]:
+            self._plan(max(whole[0], _years(done_us, 3) - 60 * _DAY), lambda: self._training(place))
+
+    def _training(self, place: Place) -> None:
+        """What stands for one of his sites now."""
+        clause, done = (
+            self._clauses[place.town]["trained_contractor"][0]["id"],
+            sorted(self._trainings[place.contractor]),
+        )
+        ends_us = place.stabilised_us or _FOR_EVER
+        if self._now < place.work_us:
+            return
+        wanted: dict[tuple[Any, ...], int | None] = {}
+        if not done:
+            wanted[place.id, "training", None] = None
+        elif _years(done[-1], 3) - 60 * _DAY <= self._now:
+            wanted[place.id, "training", done[-1]] = _years(done[-1], 3)
+        for key, duty in self._held.items():
+            if key[:2] != (place.id, "training") or not duty.open:
+                continue
+            if key not in wanted:
+                self._answer(duty)
+            elif ends_us <= self._now and (duty.due_us is None or duty.due_us > ends_us):
+                self._gone(duty)
+        for key, due_us in wanted.items():
+            if key not in self._held and (ends_us > self._now or (due_us is not None and due_us <= ends_us)):
+                self._held[key] = self._opened(_Duty(place.id, place.town, clause, due_us, self._now))
+
+    def _on_certified(self, each: Happening) -> None:
+        key = (each.site, "contractor_certification")
+        self._signed.add(key)
+        if key in self._held and self._held[key].open:
+            self._answer(self._held[key])
+
+    def _on_trained(self, each: Happening) -> None:
+        person, done_us = each.more["person"], each.more["done"]
+        self._trainings[person].append(done_us)
+        if each.at_us <= self._world.begins_us:
+            return
+        for place in self._world.places:
+            if place.contractor == person and place.id in self._parts:
+                self._training(place)
+                self._plan(_years(done_us, 3) - 60 * _DAY, lambda place=place: self._training(place))  # type: ignore[misc]
+
     # --- septic systems ---
 
     def _on_declared(self, each: Happening) -> None:
@@ -473,7 +564,7 @@ class Oracle:
             yield (place.id, "yearly", str(anchor_us)), (inspection, _years(anchor_us, 1), False)
         if clauses["pump_out_advice"] and tank["pumped"]:
             clause, last_us = clauses["pump_out_advice"][0]["id"], max(tank["pumped"])
-            again_us = _at(local_day(last_us).replace(year=local_day(last_us).year + 3) + timedelta(1))
+            again_us = _at(_day_years(last_us, 3) + timedelta(1))
             for name, at_us, due_us in (
                 ("pump", _years(last_us, 2), _years(last_us, 2)),
                 ("pump again", again_us, None),
@@ -484,6 +575,45 @@ class Oracle:
                     self._plan(at_us, lambda: self._septic(place))
 
     # --- outfalls ---
+
+    def _on_dye_test(self, each: Happening) -> None:
+        """Notice is owed before the test; that it comes a day ahead is advice."""
+        site, test_us, told_us = each.site, each.more["test"], self._now if each.more["told"] else _FOR_EVER
+        town = self._place[site].town
+        clause = self._clauses[town]["dye_test"][0]["id"]
+        if told_us == _FOR_EVER:
+            self._held[site, "dye"] = self._opened(_Duty(site, town, clause, test_us, self._now))
+        if test_us - told_us < 24 * _H and test_us > self._now:
+            lead = self._held[site, "lead"] = self._opened(_Duty(site, town, clause, None, self._now, advice=True))
+            self._plan(test_us, lambda: self._gone(lead))
+
+    def _on_dye_told(self, each: Happening) -> None:
+        duty, lead = self._held[each.site, "dye"], self._held[each.site, "lead"]
+        self._answer(duty)
+        assert duty.due_us is not None
+        if duty.due_us - self._now >= 24 * _H:
+            self._gone(lead)
+
+    def _on_discharge(self, each: Happening) -> None:
+        """Where it is approved for a period, its end is told two days ahead, and no more two days after it."""
+        site, to_us = each.site, each.more["to"]
+        town = self._place[site].town
+        clause = self._clauses[town]["emergency_approval"][0]
+        if not clause.get("deadlines"):
+            return
+
+        def ends() -> None:
+            if site not in self._ended:
+                duty = self._opened(_Duty(site, town, clause["id"], to_us, self._now, advice=True))
+                self._held[site, "discharge"] = duty
+                self._plan(to_us + 48 * _H, lambda: self._gone(duty))
+
+        self._plan(to_us - 48 * _H, ends)
+
+    def _on_discharge_ended(self, each: Happening) -> None:
+        self._ended.add(each.site)
+        if (each.site, "discharge") in self._held:
+            self._answer(self._held[each.site, "discharge"])
 
     def _on_suspended(self, each: Happening) -> None:
         clause = self._clauses[self._place[each.site].town]["emergency_suspension"][0]
@@ -550,14 +680,24 @@ class _Chain:
     part: tuple[int, int]
     points: list[int]
     times: int
-    days: int = 0
+    days: int
     duty: _Duty | None = None
     over: bool = False
 
+    @property
+    def due_us(self) -> int:
+        return _at(local_day(self.points[-self.times]) + timedelta(self.days), time(16, 30))
+
+
+def _day_years(at_us: int, years: int) -> date:
+    """The same day so many years later; of a month that has none such the last (GCL § 30)."""
+    day = local_day(at_us)
+    leap = (day.month, day.day) == (2, 29)
+    return day.replace(year=day.year + years, day=28 if leap else day.day)
+
 
 def _years(at_us: int, years: int) -> int:
-    day = local_day(at_us)
-    return _at(day.replace(year=day.year + years), time(16, 30))
+    return _at(_day_years(at_us, years), time(16, 30))
 
 
 def _storms(tips: list[int]) -> Iterator[tuple[int, int, int, int]]:

@@ -30,6 +30,7 @@ TOWNS: Final = {
     "horseheads": ("vera", "", (0, 0, 8)),
 }
 _SITES_A_GAUGE: Final = 8
+_SITES_A_CONTRACTOR: Final = 6
 _JUDGE_US: Final = 15 * MINUTE_US  # a board sends what has come in so long
 _STORMS: Final = 75
 
@@ -41,6 +42,7 @@ class Place:
     Attributes:
         states: (status, from, to), without holes; the last is open.
         area, work_us, stabilised_us, conditions: of its project; None where it has none or has not ended.
+        contractor: the trained contractor; "" where the registry has none.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Place:
     work_us: int = 0
     stabilised_us: int | None = None
     conditions: tuple[str, ...] = ()
+    contractor: str = ""
 
     def status_at(self, at_us: int) -> str:
         return next(
@@ -103,6 +106,8 @@ class _Maker:
         for place in places:
             of_kind = {"construction": self._built, "septic": self._tank, "outfall": self._outfall}[place.kind]
             found += [each for each in of_kind(place) if each.at_us < self._ends_us]
+        for person in sorted({place.contractor for place in places if place.contractor}):
+            found += [each for each in self._trained(person) if each.at_us < self._ends_us]
         found.sort(key=lambda each: each.at_us)
         return World(self._begins_us, self._ends_us, tuple(places), tuple(gauges), tuple(found))
 
@@ -143,6 +148,7 @@ class _Maker:
             work_us=work_us,
             stabilised_us=end_us,
             conditions=chance.choice(((), (), ("A",), ("C",))) if town == "elmsford" else (),
+            contractor=f"{town[:3]}-contractor-{n // _SITES_A_CONTRACTOR:02}" if chance.random() < 0.5 else "",
         )
 
     # --- rain ---
@@ -187,6 +193,10 @@ class _Maker:
             place.stabilised_us or self._ends_us, place.states[-1][1] if len(place.states) % 2 == 0 else self._ends_us
         )
         yield Happening(self._odd(place.work_us + chance.randint(1, 20) * DAY_US), "plan_seen", place.id)
+        if place.contractor:
+            yield from self._certified(place)
+        if chance.random() < 0.2:
+            yield from self._presence(place)
         style = chance.choice(("prompt", "prompt", "prompt", "late", "stops"))
         at_us = place.work_us
         while at_us < over_us:
@@ -195,24 +205,62 @@ class _Maker:
                 return
             at_us = self._odd(at_us + days * DAY_US)
             roles = ["trained_contractor"] if chance.random() < 0.25 else ["trained_contractor", "qualified_inspector"]
-            if self._steady(place, at_us):
-                yield Happening(
-                    at_us + chance.randint(1, 90) * MINUTE_US, "report", place.id, {"done": at_us, "roles": roles}
-                )
+            if self._steady(place, at_us, at_us):
+                entered_us = at_us + chance.randint(1, 90) * MINUTE_US
+                lies_us = self._odd(at_us + chance.randint(2, 9) * DAY_US)
+                if chance.random() < 0.15 and lies_us < over_us and self._steady(place, at_us, lies_us):
+                    entered_us = lies_us  # others are entered before it
+                yield Happening(entered_us, "report", place.id, {"done": at_us, "roles": roles})
             if chance.random() < 0.35:
                 yield Happening(self._odd(at_us + 2 * DAY_US), "storm_reports", place.id)
             if chance.random() < 0.15:
                 yield Happening(self._odd(at_us + 3 * DAY_US), "seen", place.id)
 
-    def _steady(self, place: Place, at_us: int) -> bool:
+    def _presence(self, place: Place) -> Iterator[Happening]:
+        """Who was there, entered for a week at its end or after it, for some weeks; now and then a day is missing, or
+        nobody who is trained was there."""
+        chance = self._chance
+        begins = _day_of(place.work_us) + timedelta(days=chance.randint(0, 60))
+        monday = begins - timedelta(days=begins.weekday())
+        for _ in range(chance.randint(3, 9)):
+            days = [monday + timedelta(days=n) for n in range(5)]
+            days = [day for day in days if chance.random() > 0.04]
+            bare = [day for day in days if chance.random() < 0.03]
+            at_us = self._odd(local_us(monday) + chance.choice((4, 4, 4, 8, 15)) * DAY_US) + 9 * HOUR_US
+            told = {day.isoformat(): day not in bare for day in days}
+            yield Happening(at_us, "present", place.id, {"days": told})
+            monday += timedelta(days=7)
+
+    def _steady(self, place: Place, since_us: int, until_us: int) -> bool:
         """Whether nothing of the place changes about that time: who reports then would be asked twice."""
-        return place.status_at(at_us - DAY_US) == place.status_at(at_us + DAY_US)
+        changes = (start for _, start, _ in place.states)
+        return not any(since_us - DAY_US < each <= until_us + DAY_US for each in changes)
 
     def _odd(self, at_us: int) -> int:
         """Some time of that working day, never on a whole minute."""
         day = datetime.fromtimestamp(at_us // SECOND_US, NEW_YORK).date()
         seconds = self._chance.randrange(8 * 3600, 17 * 3600) // 60 * 60 + self._chance.randint(1, 59)
         return local_us(day, time(seconds // 3600, seconds // 60 % 60, seconds % 60))
+
+    def _certified(self, place: Place) -> Iterator[Happening]:
+        """Most have signed before the year begins, some later, some never."""
+        signed = self._chance.choice(("before", "before", "before", "later", "never"))
+        if signed == "before":
+            yield Happening(-1, "certified", place.id, {"person": place.contractor, "done": self._begins_us - DAY_US})
+        elif signed == "later":
+            at_us = self._odd(place.work_us + self._chance.randint(-3, 20) * DAY_US)
+            if at_us > self._begins_us:
+                yield Happening(at_us, "certified", place.id, {"person": place.contractor, "done": at_us})
+
+    def _trained(self, person: str) -> Iterator[Happening]:
+        """Training, the time of which is over in the course of the year, and again, in time or late or never."""
+        chance, day = self._chance, date(YEAR, 1, 1)
+        if chance.random() < 0.8:
+            done_us = self._odd(local_us(day - timedelta(days=chance.randint(730, 1090))))
+            yield Happening(-1, "trained", more={"person": person, "done": done_us})
+        if chance.random() < 0.7:
+            at_us = self._odd(local_us(day + timedelta(days=chance.randint(5, 360))))
+            yield Happening(at_us, "trained", more={"person": person, "done": at_us})
 
     # --- septic systems ---
 
@@ -250,8 +298,34 @@ class _Maker:
             if chance.random() < 0.7:
                 yield Happening(self._odd(at_us + chance.randint(1, 6) * DAY_US), "reasons", place.id)
             yield Happening(self._odd(at_us + chance.randint(7, 60) * DAY_US), "reinstated", place.id)
+        if chance.random() < 0.4:
+            yield from self._dye_test(place, self._odd(local_us(day + timedelta(days=chance.randint(1, 340)))))
+        if chance.random() < 0.4:
+            yield from self._discharge(place, self._odd(local_us(day + timedelta(days=chance.randint(1, 340)))))
         if chance.random() < 0.6:
             yield from self._case(place, self._odd(local_us(day + timedelta(days=chance.randint(5, 250)))))
+
+    def _dye_test(self, place: Place, at_us: int) -> Iterator[Happening]:
+        """Entered ahead of the test; told with it, or later, after the test too, or never."""
+        chance = self._chance
+        test_us = self._odd(at_us + chance.choice((1, 2, 3, 9)) * DAY_US)
+        told = chance.choice(("at once", "at once", "later", "late", "never"))
+        yield Happening(at_us, "dye_test", place.id, {"test": test_us, "told": told == "at once"})
+        if told == "later":
+            yield Happening(
+                chance.randrange(at_us // SECOND_US + 1, test_us // SECOND_US) * SECOND_US, "dye_told", place.id
+            )
+        elif told == "late":
+            yield Happening(self._odd(test_us + chance.randint(1, 4) * DAY_US), "dye_told", place.id)
+
+    def _discharge(self, place: Place, at_us: int) -> Iterator[Happening]:
+        """Approved for some days; now and then it ends before."""
+        days = self._chance.choice((1, 3, 10, 20))
+        ends_us = self._odd(at_us + days * DAY_US)
+        yield Happening(at_us, "discharge", place.id, {"to": ends_us})
+        if self._chance.random() < 0.3:
+            over_us = self._chance.randrange(at_us // SECOND_US + 60, ends_us // SECOND_US) * SECOND_US
+            yield Happening(over_us, "discharge_ended", place.id)
 
     def _case(self, place: Place, at_us: int) -> Iterator[Happening]:
         """Opened and confirmed; dismissed, or a notice with a day to correct, which is met, missed or appealed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, time
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 import sqlalchemy as sa
 import structlog
 from headwall.cases import steps
+from headwall.law.provision import Provision
 from headwall.ledger import acknowledgements, approvals, entries, schema
 from headwall.ledger.append import NewReading, append_readings
 from headwall.ledger.ledger import Ledger
@@ -20,7 +21,7 @@ from headwall.rules import duties
 from headwall.rules.facts import StormDuty
 from headwall.settings import MqttSettings, NotifySettings, Settings, SmtpSettings
 
-from headwall_sim.law_year import NEW_YORK, SECOND_US, TOWNS, Happening, Place, World
+from headwall_sim.law_year import NEW_YORK, SECOND_US, TOWNS, Happening, Place, World, local_us
 from headwall_sim.played_town import PlayedTown, no_pictures
 
 _BY: Final = "Ada Clerk"
@@ -78,6 +79,7 @@ def registry_text(world: World) -> str:
             if person:
                 roles.setdefault(person, []).append(_ROLE.format(town=town, order=order))
     roles["olga"] = ['{ role = "operator", from = 2020-01-01 }', '{ role = "installer", from = 2020-01-01 }']
+    roles |= {place.contractor: [] for place in world.places if place.contractor}
     parts += [_PERSON.format(id=person, roles=", ".join(held)) for person, held in roles.items()]
     parts += [_NODE.format(id=gauge, mac=0x240AC4000000 + n) for n, gauge in enumerate(world.gauges)]
     parts += [_site_text(place) for place in world.places]
@@ -96,6 +98,8 @@ def _site_text(place: Place) -> str:
     text = _SITE.format(id=place.id, kind=place.kind, town=place.town, status=status)
     if place.gauge:
         text += f'gauges = [{{ datastream = "{place.gauge}/rain.tips", distance_m = 5, from = 2020-01-01 }}]\n'
+    if place.contractor:
+        text += f'people = [{{ person = "{place.contractor}", role = "trained_contractor", from = 2020-01-01 }}]\n'
     if place.area:
         text += _PROJECT.format(area=place.area, work=_toml(place.work_us), met=list(place.conditions))
         if place.stabilised_us is not None:
@@ -162,8 +166,21 @@ class Play(PlayedTown):
         given = {"visited_us": done_us, "delivered_us": done_us, "delivered_to": "the officer"}
         self._enter(conn, each, entries.SiteReport(signed=signed, **given))
 
+    def _present(self, conn: sa.Connection, each: Happening) -> None:
+        for day, trained in each.more["days"].items():
+            body = entries.Presence(day=day, work=True, contractors=["Tom Trained"] if trained else [])
+            done_us = local_us(date.fromisoformat(day), time(12))
+            entries.add_entry(conn, body, subject=each.site, done_us=done_us, by=_BY, now_us=self.clock.now)
+
     def _plan_seen(self, conn: sa.Connection, each: Happening) -> None:
         self._enter(conn, each, entries.PlanSeen(there=True))
+
+    def _certified(self, conn: sa.Connection, each: Happening) -> None:
+        self._enter(conn, each, entries.Certification(person=each.more["person"], title="foreman", firm="Diggers"))
+
+    def _trained(self, conn: sa.Connection, each: Happening) -> None:
+        body, person = entries.Training(hours="4", reference="card 7"), each.more["person"]
+        entries.add_entry(conn, body, subject=person, done_us=each.more["done"], by=_BY, now_us=self.clock.now)
 
     def _measured(self, conn: sa.Connection, each: Happening) -> None:
         self._enter(conn, each, entries.SepticMeasurement(no_scum=True, sludge="3 in"))
@@ -181,22 +198,63 @@ class Play(PlayedTown):
         for duty in duties.listed(conn, site=each.site):
             acknowledgements.add(conn, f"duty/{duty.id}", by=_BY, now_us=self.clock.now)
 
-    def _clause(self, site: str, kind: str) -> str:
-        """The clause of a kind that a site's municipality has; "" without one."""
-        code = self.profiles[_profile(self._town[site])]
-        return next((each.id for each in code.provisions if each.kind == kind), "")
+    def _clauses(self, site: str, kind: str) -> list[Provision]:
+        """The clauses of a kind that a site's municipality has."""
+        return [each for each in self.profiles[_profile(self._town[site])].provisions if each.kind == kind]
 
-    def _approve(self, conn: sa.Connection, each: Happening, body: approvals.Body, from_us: int) -> None:
+    def _clause(self, site: str, kind: str) -> str:
+        """The first of them; "" without one."""
+        return next((each.id for each in self._clauses(site, kind)), "")
+
+    def _approve(
+        self, conn: sa.Connection, each: Happening, body: approvals.Body, from_us: int, to_us: int | None = None
+    ) -> None:
         approvals.add_approval(
             conn,
             body,
             municipality=self._town[each.site],
             site=each.site,
             from_us=from_us,
-            to_us=None,
+            to_us=to_us,
             by=_BY,
             now_us=self.clock.now,
         )
+
+    def _row(self, conn: sa.Connection, site: str, kind: str) -> int:
+        """The row of a kind that a site has in the register."""
+        found = approvals.of_site(conn, self._town[site], site)
+        return next(each.id for each in found if each.kind == kind)
+
+    def _end(self, conn: sa.Connection, site: str, kind: str) -> None:
+        now_us, number = self.clock.now, self._row(conn, site, kind)
+        approvals.end_approval(conn, number, at_us=now_us, reason="clean", ended_by=_BY, by=_BY, now_us=now_us)
+
+    def _dye_notice(self, site: str) -> approvals.Followed:
+        """In writing or by word of mouth, as the code wants it."""
+        (clause,) = self._clauses(site, "dye_test")
+        return approvals.Followed(step="told", at_us=self.clock.now, by="Dee Dyer", means=clause.means[0])
+
+    def _dye_test(self, conn: sa.Connection, each: Happening) -> None:
+        clause = self._clause(each.site, "dye_test")
+        told = [self._dye_notice(each.site)] if each.more["told"] else []
+        body = approvals.DyeTest(
+            provision=clause, holder="Dee Dyer", granted_by=_BY, reference="test 4", dye="green", followed=told
+        )
+        self._approve(conn, each, body, each.more["test"])
+
+    def _dye_told(self, conn: sa.Connection, each: Happening) -> None:
+        number, now_us = self._row(conn, each.site, "dye_test"), self.clock.now
+        approvals.add_step(conn, number, self._dye_notice(each.site), by=_BY, now_us=now_us)
+
+    def _discharge(self, conn: sa.Connection, each: Happening) -> None:
+        clause = self._clause(each.site, "emergency_approval")
+        body = approvals.Discharge(
+            provision=clause, holder="the water works", granted_by=_BY, reference="letter 9", what="a flushed main"
+        )
+        self._approve(conn, each, body, self.clock.now, each.more["to"])
+
+    def _discharge_ended(self, conn: sa.Connection, each: Happening) -> None:
+        self._end(conn, each.site, "discharge")
 
     def _declared(self, conn: sa.Connection, each: Happening) -> None:
         clause = self._clause(each.site, "septic_inspection")
@@ -208,23 +266,22 @@ class Play(PlayedTown):
     def _suspended(self, conn: sa.Connection, each: Happening) -> None:
         clause = self._clause(each.site, "emergency_suspension")
         body = approvals.Suspension(
-            provision=clause, holder="12 Brook Lane", granted_by=_BY, reference="order 3", reason="paint"
+            provision=clause,
+            holder="12 Brook Lane",
+            granted_by=_BY,
+            reference="order 3",
+            reason="paint",
         )
         self._approve(conn, each, body, self.clock.now)
-
-    def _suspension(self, conn: sa.Connection, site: str) -> int:
-        found = approvals.of_site(conn, self._town[site], site)
-        return next(each.id for each in found if each.kind == "suspension")
 
     def _reasons(self, conn: sa.Connection, each: Happening) -> None:
         if not self._clause(each.site, "emergency_suspension"):
             return
         step = approvals.Followed(step="reasons", at_us=self.clock.now, by=_BY, means="in writing")
-        approvals.add_step(conn, self._suspension(conn, each.site), step, by=_BY, now_us=self.clock.now)
+        approvals.add_step(conn, self._row(conn, each.site, "suspension"), step, by=_BY, now_us=self.clock.now)
 
     def _reinstated(self, conn: sa.Connection, each: Happening) -> None:
-        now_us, number = self.clock.now, self._suspension(conn, each.site)
-        approvals.end_approval(conn, number, at_us=now_us, reason="clean", ended_by=_BY, by=_BY, now_us=now_us)
+        self._end(conn, each.site, "suspension")
 
     def _case_open(self, conn: sa.Connection, each: Happening) -> None:
         now_us = self.clock.now
