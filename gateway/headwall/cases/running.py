@@ -9,6 +9,7 @@ from typing import Final
 from headwall.cases.clocks import NOT_OF, PAYMENT, standing
 from headwall.cases.code import Code
 from headwall.cases.known import Known, known
+from headwall.law import words
 from headwall.law.deadlines import Deadline
 from headwall.law.localtime import short
 from headwall.law.provision import Provision
@@ -44,19 +45,6 @@ _OWED_BY: Final = {
     ("spill_report", "confirmation"): "person",
     ("state_spill", HOTLINE): "person",
 }
-#: clause and deadline → what it waits for, as people say it; what is not here goes by its own name
-_WHAT: Final = {
-    ("appeal", "file"): "notice of appeal",
-    ("appeal", "hear"): "hear the appeal",
-    ("appeal", "serve"): "send out the copy of the decision",
-    ("corrective_measures", "correct"): "correct what the decision upholds",
-    ("corrective_measures", "request_from"): "ask to be let in",
-    ("contaminating_activity", "correct"): "end and correct the contaminating activity",
-    ("cost_recovery", "tell"): "tell the owner what the abatement cost",
-    ("cost_recovery", "protest"): "protest against the cost",
-    ("notice_of_violation", "correct_by"): "correct what the notice orders",
-    ("spill_report", "confirmation"): "confirm the release in writing",
-}
 #: the instant that says what is unpaid needs no lien
 _PAID: Final = "paid"
 #: what is owed without a time, by the step that answers it
@@ -90,7 +78,7 @@ class Running:
         """What it waits for, in a few words."""
         if self.to_tell:
             return f"tell {'; '.join(party.name for party in self.to_tell)}"
-        return _WHAT.get((self.clause.kind, self.clock.name), self.clock.name.replace("_", " "))
+        return words.clock_name(self.clause, self.clock.name)
 
     @property
     def asks(self) -> str:
@@ -125,13 +113,13 @@ def owed_of(code: Code, case: Case) -> dict[str, str]:
 
 
 def _told(code: Code, clock: Clock, clause: Provision, now: Known) -> Running:
-    deadline = next((each for each in clause.deadlines if each.name == clock.name), None)
+    deadline = next((code.read(clause, each) for each in clause.deadlines if each.name == clock.name), None)
     to_tell = _parties(clause, clock.name)
     return Running(
         clock,
         clause,
         _RULES.get(clock.name.rstrip("0123456789"), "") if deadline is None else deadline.text + _where(deadline, now),
-        "later" if deadline is None else code.read(clause, deadline).takes,
+        "later" if deadline is None else deadline.takes,
         _met_us(code, clause, clock, now, to_tell),
         _owed_by(code, clause, clock.name),
         tuple(each for each in to_tell if each.id not in now.told),

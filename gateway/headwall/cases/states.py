@@ -96,6 +96,7 @@ MOVES: Final = {
     "say_taken_back": Move(_ALL, None, by_person=False),  # what a person has looked at stays as it is
     "say_found_again": Move(_ALL, None, by_person=False),
     "say_present": Move(_ALL, None, by_person=False),  # what was suspected has lasted as long as it must
+    "read_again": Move(_ALL, None, by_person=False),  # the code gives its clocks other instants now
     "note": Move(_ALL, None, why=True),
     "strike": Move(_ALL, None, why=True, needs=("step",)),  # a call or another such step was entered wrongly
     "call": Move(_ALL, None, needs=("to",), may_tell=("reached", "number")),

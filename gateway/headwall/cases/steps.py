@@ -166,6 +166,13 @@ def by_gateway(conn: sa.Connection, case: cases.Case, action: str, *, note: str,
     _write(conn, case, action, move.to or case.state, Told(log_book.HEADWALL, now_us, note), now_us=now_us)
 
 
+def read_again(conn: sa.Connection, code: Code, case: cases.Case, *, now_us: int) -> None:
+    """The clocks of a case as the code has them now; where they are others, a step of the gateway says so."""
+    if case_clocks.moved(case_clocks.standing(case.steps), case_clocks.after(code, case.steps)):
+        told = Told(log_book.HEADWALL, now_us, "as the municipality reads its code now")
+        _write(conn, case, "read_again", case.state, told, now_us=now_us, code=code)
+
+
 def take(conn: sa.Connection, registry: Registry, number: int, action: str, told: Told, *, now_us: int) -> cases.Case:
     """A named person's step; returns the case as it stands then.
 
@@ -217,10 +224,10 @@ def _breaking(conn: sa.Connection, registry: Registry, code: Code, case: cases.C
 
 def _check_state(case: cases.Case, action: str, move: Move) -> None:
     if move.kinds and case.kind not in move.kinds:
-        kinds = ", ".join(sorted(move.kinds))
-        raise InputError(f"case {case.id} is of kind {case.kind}: {_words(action)} is a step of {kinds}")
+        kinds = " and ".join(_words(kind) for kind in sorted(move.kinds))
+        raise InputError(f"case {case.id} is a {_words(case.kind)}: {_words(action)} is a step of a {kinds}")
     if case.state not in move.after:
-        allowed = ", ".join(name for name in STATES if name in move.after)
+        allowed = ", ".join(_words(name) for name in STATES if name in move.after)
         raise InputError(
             f"case {case.id} is {STATES[case.state]}: {_words(action)} is a step from {allowed}; see "
             f"`headwall case show {case.id}`"

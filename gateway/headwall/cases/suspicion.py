@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import sqlalchemy as sa
 
 from headwall.cases import steps
@@ -9,6 +11,10 @@ from headwall.cases.kinds import kind_of
 from headwall.cases.states import WITHOUT_A_PERSON
 from headwall.errors import InputError
 from headwall.ledger import cases, log_book
+
+_TAKEN_BACK: Final = ("take_back", "say_taken_back")
+#: what the gateway says of a suspicion as readings come
+_SAID: Final = (*_TAKEN_BACK, "find_again", "say_found_again", "say_present")
 
 
 def follow(
@@ -64,8 +70,8 @@ def follow(
 
 def is_taken_back(case: cases.Case) -> bool:
     """Whether the readings, as they are known now, show what the case came from no more."""
-    said = [step.action for step in case.steps if step.by == log_book.HEADWALL]
-    return bool(said) and said[-1] in ("take_back", "say_taken_back")
+    said = [step.action for step in case.steps if step.action in _SAID]
+    return bool(said) and said[-1] in _TAKEN_BACK
 
 
 def _take_back(conn: sa.Connection, case: cases.Case, now_us: int) -> None:

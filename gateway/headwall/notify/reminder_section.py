@@ -16,15 +16,16 @@ from headwall.registry.model import Person
 from headwall.rules.facts import Reminder
 
 _MINUTE_US = 60_000_000
-_ORDER = ("escalated", "overdue", "before", "open")
+_ORDER = ("escalated", "overdue", "moved", "before", "open")
 _SAID = {
     "before": "Due soon",
     "overdue": "Overdue",
     "escalated": "Overdue, left to you",
     "open": "From now on",
+    "moved": "Another time",
 }
-_WHEN = {"before": "by", "open": "from"}
-_TONES: Mapping[str, Tone] = {"before": "due", "open": "notice"}
+_WHEN = {"before": "by", "open": "from", "moved": "now"}
+_TONES: Mapping[str, Tone] = {"before": "due", "open": "notice", "moved": "change"}
 
 
 def reminders(look: Lookup, facts: Iterable[Reminder], reader: Person) -> list[Section]:
@@ -69,6 +70,11 @@ def _lead(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
         ]
     if one.stage == "open":
         return [f"Before this time it would have been too early; nobody is late after it. {unanswered}."]
+    if one.stage == "moved":
+        return [
+            "The municipality has said how it reads its code, or the code was entered anew: the time is another one. "
+            f"{unanswered}."
+        ]
     over = f"{unanswered}, and the time is over. Whether that breaks the code, and what follows, a person decides."
     if one.stage == "overdue":
         return [over]
@@ -103,6 +109,8 @@ def _block(look: Lookup, fact: Reminder, reader: Person) -> Block:
         row("What", wording.first_upper(fact.asks)),
         row("From" if fact.stage == "open" else "Due", _time(fact, zone), _distance(look, fact)),
     ]
+    if fact.previous_due_us is not None:
+        rows.append(row("An earlier mail said", wording.due_time(fact.previous_due_us, zone)))
     if fact.owed_by:
         rows.append(row("Owed by", fact.owed_by))
     for part, person in look.people_of_site(fact.site, fact.due_us):

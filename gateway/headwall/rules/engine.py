@@ -21,11 +21,13 @@ from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
+from headwall.ledger.newest import newest as newest_rows
 from headwall.ledger.reads import Reading, readings_after
 from headwall.pulse import Pulse
 from headwall.registry import Registry
 from headwall.rules import notices
 from headwall.rules.base import Rule, Step
+from headwall.rules.case_clocks import CaseClockRule
 from headwall.rules.clause_duties import ClauseDutyRule
 from headwall.rules.daily_list import DailyListRule
 from headwall.rules.device_neglect import DeviceNeglectRule
@@ -93,6 +95,7 @@ class RuleEngine:
             self._faults,
             DeviceNeglectRule(registry),
             SpillRule(ledger, registry),
+            CaseClockRule(registry, self._codes),
             ReminderRule(registry, notify or NotifySettings()),  # of what those before have made due
             DailyListRule(registry, notify or NotifySettings()),
         ]
@@ -199,11 +202,12 @@ class RuleEngine:
                 if pos != self._pos:
                     self._forget()  # the first step, or another process has gone on
                 decided, changed = self._read_codes(conn)
-                changed += self._layers.follow(conn, [*self._gauges.values(), *self._sensors.values()])
+                newest = newest_rows(conn)
+                changed += self._layers.follow(conn, newest, [*self._gauges.values(), *self._sensors.values()])
                 readings = [] if changed else readings_after(conn, pos, self._settings.batch_readings)
                 through = readings[-1].pos if readings else pos
                 step = Step(
-                    conn, self._clock.now_us(), through, self._layers,
+                    conn, self._clock.now_us(), through, newest, self._layers,
                     decided_since=decided, again=list(changed), careful=careful,
                 )  # fmt: skip
                 retried = self._gather(step, readings)

@@ -467,11 +467,13 @@ class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
     """That a duty, or a clock of a case, is due soon, was due, or was left to itself by those who were told first.
 
     Attributes:
-        stage: before | overdue | escalated; open: what may not be done before then may be done now.
+        stage: before | overdue | escalated; open: what may not be done before then may be done now; moved: the code,
+            as the municipality reads it now, has another time.
         duty, case: which of the two it is about; the other is None.
         asks: one line: what is to be done.
         told: names of those who were told before, where it goes to the next person.
         answer: the command that enters what answers a duty; "" for `headwall duty received`.
+        previous_due_us: in a correction, what an earlier mail said; None: none did.
     """
 
     stage: str
@@ -486,6 +488,7 @@ class Reminder(msgspec.Struct, frozen=True, tag="reminder"):
     case_kind: str = ""
     told: list[str] = []
     answer: str = ""
+    previous_due_us: int | None = None
 
 
 class OpenDuty(msgspec.Struct, frozen=True):
@@ -501,7 +504,7 @@ class OpenDuty(msgspec.Struct, frozen=True):
 
 
 class OpenCase(msgspec.Struct, frozen=True):
-    """A line of the daily list: a case, and its clock that ends first."""
+    """A line of the daily list: a case, and the clock in it that somebody has to meet first, by what it waits for."""
 
     case: int
     kind: str

@@ -30,6 +30,7 @@ from headwall.rules.reminding import Due, Message, come, messages, next_us
 from headwall.rules.tell import accepted, tell, to_be_told
 from headwall.settings import NotifySettings
 
+_SECOND_US: Final = 1_000_000
 _MINUTE_US: Final = 60_000_000
 _RETRY_US: Final = _MINUTE_US
 _OWED_BY: Final = {"person": "the responsible person", "municipality": "the municipality"}
@@ -52,6 +53,7 @@ class _Matter:
     gauge: str = ""
     at_once_us: tuple[int, ...] = ()
     not_before: bool = False
+    moved: bool = False
 
 
 class ReminderRule:
@@ -107,7 +109,15 @@ class ReminderRule:
         coming = []
         for matter in found:
             line = self._line(step, matter)
-            due = Due(matter.fact.due_us, matter.told_us, seen, len(line), matter.at_once_us, matter.not_before)
+            due = Due(
+                due_us=matter.fact.due_us,
+                told_us=matter.told_us,
+                acknowledged=seen,
+                line=len(line),
+                at_once_us=matter.at_once_us,
+                moved=matter.moved,
+                not_before=matter.not_before,
+            )
             planned = messages(due, self._leads_us, self._escalate_us)
             for message in come(planned, step.now_us):
                 self._tell(step, matter, message, line)
@@ -118,8 +128,9 @@ class ReminderRule:
             self._next.pop(key, None)
 
     def _tell(self, step: Step, matter: _Matter, message: Message, line: list[list[Person]]) -> None:
+        before_us = matter.fact.previous_due_us if message.stage == "moved" else None
         earlier = [person.name for group in line[: message.group] for person in group]
-        fact = msgspec.structs.replace(matter.fact, stage=message.stage, told=earlier)
+        fact = msgspec.structs.replace(matter.fact, stage=message.stage, told=earlier, previous_due_us=before_us)
         key = f"reminder/{matter.key}/{matter.fact.due_us // 1_000_000}/{message.name}"
         tell(step.conn, key, fact, line[message.group] if line else [], "now", step.now_us)
 
@@ -168,7 +179,13 @@ class ReminderRule:
             clock = running.clock
             if running.met_us is not None or clock.taken_us is None or not running.owed_by:
                 continue
-            set_us = [step.at_us for step in case.steps for each in step.clocks if each == clock]
+            told_us, by = max(
+                ((step.at_us, step.by) for step in case.steps for each in step.clocks if each == clock),
+                default=(case.at_us, ""),
+            )
+            key = f"{acknowledgements.matter('case', number)}/{clock.provision}/{clock.name}"
+            said_us = _said_us(conn, key) if by == log_book.HEADWALL else clock.taken_us
+            late = said_us is None and clock.taken_us <= told_us
             reminder = Reminder(
                 stage="before",
                 case=number,
@@ -179,10 +196,18 @@ class ReminderRule:
                 asks=running.asks,
                 owed_by=_OWED_BY[running.owed_by],
                 due_us=clock.taken_us,
+                previous_due_us=said_us,
             )
-            key = f"{acknowledgements.matter('case', number)}/{clock.provision}/{clock.name}"
-            told_us = max(set_us, default=case.at_us)
-            yield _Matter(key, reminder, told_us, at_once_us=at_once_us if running.at_once else ())
+            moved = late or (said_us is not None and said_us != _SECOND_US * (clock.taken_us // _SECOND_US))
+            yield _Matter(key, reminder, told_us, at_once_us=at_once_us if running.at_once else (), moved=moved)
+
+
+def _said_us(conn: sa.Connection, key: str) -> int | None:
+    """What the last mail about a clock of a case said of its time, to the second; None: none was told of it."""
+    c = schema.outbox.c
+    rows = sa.select(c.fact).where(c.fact.startswith(f"reminder/{key}/", autoescape=True)).order_by(c.id.desc())
+    fact = conn.execute(rows.limit(1)).scalar()
+    return None if fact is None else _SECOND_US * int(fact.split("/")[-2])
 
 
 def _told_us(conn: sa.Connection, duty: duty_book.AnyDuty) -> int:

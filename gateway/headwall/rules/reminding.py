@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Stage = Literal["before", "overdue", "escalated", "open"]
+Stage = Literal["before", "overdue", "escalated", "open", "moved"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Due:
         line: how many groups of persons there are to tell, one after the other.
         at_once_us: for what is due at once: how long after it each group of the line is told; the last goes for all
             that follow. Empty: by the usual time.
+        moved: its time was told otherwise before, or was over when it was learned: it is told anew.
         not_before: nobody is late after `due_us`, and nothing may be done before.
     """
 
@@ -27,6 +28,7 @@ class Due:
     acknowledged: bool
     line: int
     at_once_us: Sequence[int] = ()
+    moved: bool = False
     not_before: bool = False
 
     def escalates_us(self, group: int, usual_us: int) -> int:
@@ -63,6 +65,8 @@ def messages(due: Due, leads_us: Sequence[int], escalate_us: int) -> list[Messag
         for lead_us in leads_us
         if due.due_us - lead_us >= due.told_us + lead_us // 2
     ]
+    if due.moved:
+        found.append(Message(due.told_us, "moved", 0, f"moved{due.told_us // 1_000_000}"))
     if due.due_us > due.told_us:
         found.append(Message(due.due_us, "overdue", 0, "overdue"))
     if not due.acknowledged:
