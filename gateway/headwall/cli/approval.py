@@ -165,7 +165,7 @@ def add(
         print(f"Approval {made.id}: {said(made)}, {_span(made, at)}.")
         print(f"Under {found.clause.citation} ({found.clause.confidence_text}); entered by {who}.")
         for deadline in found.clause.deadlines:
-            print(f"Clock {deadline.name.replace('_', ' ')}: {words.clock(deadline)}.")
+            print(f"Clock, {words.clock_name(found.clause, deadline.name)}: {words.clock(deadline)}.")
         for line in _waits(at, made):
             print(line)
 

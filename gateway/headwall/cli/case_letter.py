@@ -36,7 +36,7 @@ def register(case: typer.Typer) -> None:
 
 def letter(
     number: Number,
-    by: Annotated[str, typer.Option("--by", help="who makes the draft, or signs")],
+    by: Annotated[str | None, typer.Option("--by", help="who makes the draft, or signs; not with --text")] = None,
     kind: Annotated[str, typer.Option("--kind", help=", ".join(KINDS))] = "notice",
     fill: Annotated[
         list[str] | None,
@@ -56,9 +56,11 @@ def letter(
         raise InputError("--file goes with --sign: it is the letter that is signed")
     if text and sign:
         raise InputError("--text shows a draft; --sign makes a letter: one of the two")
+    if by is None and not text:
+        raise InputError("write --by: the name of who makes the draft, or signs; only --text does without one")
     given = dict(map(_filled, fill or []))
     with opened(config) as at:
-        who, now_us = named(by), at.clock.now_us()
+        who, now_us = "" if by is None else named(by), at.clock.now_us()
         with at.ledger.read() as conn:
             matter = Matter(conn, at.registry, cases.case(conn, number), now_us)
             made = draft(matter, kind, given)
@@ -66,11 +68,24 @@ def letter(
             if sign:
                 letter_book.check_unchanged(conn, matter.case, kind, matter.where)
         if text:
-            print(as_text(made.with_left(changed)), end="")
+            _show(matter, made.with_left(changed), as_json)
         elif sign:
             _sign(at, matter, made, who, into, file, as_json)
         else:
             _draft(at, matter, made.with_left(changed), who, into, as_json)
+
+
+def _show(matter: Matter, made: Letter, as_json: bool) -> None:
+    if as_json:
+        body = {"case": matter.case.id, "kind": made.kind, "provision": made.provision, "title": made.title}
+        print_json({**body, "text": as_text(made), "blanks": _open(made)})
+    else:
+        print(as_text(made), end="")
+
+
+def _open(made: Letter) -> list[dict[str, object]]:
+    """The blanks that nobody has filled."""
+    return [{"key": each.key, "says": each.says, "demanded": each.demanded} for each in made.blanks if not each.filled]
 
 
 def _draft(at: Opened, matter: Matter, made: Letter, who: str, into: Path, as_json: bool) -> None:
@@ -84,10 +99,9 @@ def _draft(at: Opened, matter: Matter, made: Letter, who: str, into: Path, as_js
     names = [_write(into / f"case-{case.id}-{made.kind}-draft{suffix}", data) for suffix, data in files.items()]
     with at.ledger.begin() as conn:
         row = letter_book.note_draft(conn, case, made, pdf, by=who, now_us=now_us)
-    open_ = [{"key": each.key, "says": each.says, "demanded": each.demanded} for each in made.blanks if not each.filled]
     if as_json:
         body = {"case": case.id, "kind": made.kind, "provision": made.provision, "row": row, "signed": False}
-        print_json({**body, "files": names, "blanks": open_, "unconfirmed": made.unconfirmed})
+        print_json({**body, "files": names, "blanks": _open(made), "unconfirmed": made.unconfirmed})
         return
     print(f"Case {case.id}: draft, {made.title.lower()}, by {who}: {' and '.join(names)}")
     for line in made.left:

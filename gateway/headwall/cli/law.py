@@ -15,7 +15,7 @@ from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, print_json
 from headwall.cli.law_choices import gateway_if_any
 from headwall.cli.opened import Opened, named, opened, parse_time
 from headwall.errors import InputError, UnknownThingError
-from headwall.law import localtime
+from headwall.law import localtime, words
 from headwall.law.ambiguities import questions
 from headwall.law.compare import differences
 from headwall.law.coverage import coverage
@@ -113,7 +113,8 @@ def due(
         falls = profile.due(found, each, starts, where)
         times = (falls.strict_us, falls.lenient_us, falls.taken_us)
         told = [None if instant is None else localtime.iso(instant, where) for instant in times]
-        rows.append({"clock": each.name, "rule": each.text, "strict": told[0], "lenient": told[1], "counts": told[2]})
+        name = each.name if as_json else words.clock_name(found, each.name)
+        rows.append({"clock": name, "rule": each.text, "strict": told[0], "lenient": told[1], "counts": told[2]})
     _print(rows, ["Clock", "Rule", "Strict", "Lenient", "Counts"], as_json)
 
 

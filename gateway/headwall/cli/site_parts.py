@@ -60,8 +60,15 @@ def clause_lines(found: Found | None, none: str) -> Iterator[str]:
     if found is None:
         yield row("the code", none)
         return
-    only = f"; holds if {found['only_if']}" if found.get("only_if") else ""
-    yield row("the code", f"{found['citation']} ({CONFIDENCE_TEXT[found['confidence']]}){only}")
+    yield row("the code", f"{found['citation']} ({CONFIDENCE_TEXT[found['confidence']]}){_only_if(found)}")
+
+
+def _only_if(found: Found) -> str:
+    """On what a clause hangs that holds where a person has declared something."""
+    if not found.get("only_if"):
+        return ""
+    declared = found.get("declared")
+    return f"; it holds as declared: {declared}" if declared else f"; holds if {found['only_if']}"
 
 
 def entered_text(found: Found, at: Opened) -> str:

@@ -29,8 +29,10 @@ from headwall.cli.site_parts import (
 )
 from headwall.derive import septic
 from headwall.law.provisions import SepticPumpOut
+from headwall.ledger import approvals
 from headwall.officer_units import shown
 from headwall.registry.model import Site
+from headwall.rules.clauses.septic import DECLARED
 
 _HAND: Final = {"scum_clearance": "scum clearance", "sludge": "sludge", "liquid": "liquid above the invert"}
 
@@ -45,12 +47,22 @@ def gathered(conn: sa.Connection, at: Opened, site: Site, at_us: int) -> Found:
     return {
         "indication": septic.INDICATION,
         "tank": None if tank is None else {"floor_m": tank.floor, "baffle_m": tank.baffle},
-        "provision": None if clause is None else {**cited(clause), "only_if": clause.only_if},
+        "provision": None
+        if clause is None
+        else {**cited(clause), "only_if": clause.only_if, "declared": _declared(conn, site, clause, at_us)},
         "layers": {layer: _layer(conn, at, site, layer, limits, at_us) for layer in septic.LAYERS},
         "liquid": None if liquid is None else _liquid(liquid),
         "last_pump_out": None if pumped is None else as_data(pumped) | {"said": said(pumped.body)},
         "by_hand": [_by_hand(each, tank, limits) for each in septic.compared(conn, registry, site.id, at_us)],
     }
+
+
+def _declared(conn: sa.Connection, site: Site, clause: SepticPumpOut, at_us: int) -> str | None:
+    """The document with which the officer has declared what the clause asks for; None: it asks for nothing, or none."""
+    if not clause.only_if:
+        return None
+    standing = approvals.approvals_at(conn, site.municipality, site.id, at_us)
+    return next((each.body.reference for each in standing if each.kind == DECLARED), None)
 
 
 def _layer(

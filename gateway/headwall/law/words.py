@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from headwall.law.deadlines import START_TEXT, Deadline, Reading
 from headwall.law.provision import Provision
 from headwall.law.provisions import Certificate, Content, ExemptSource, FailingCondition, Party, PermitType, Tier
@@ -16,6 +18,27 @@ _SAID = {
     "copied_to": "Copied to",
     "means": "By what means",
     "record": "Record",
+}
+#: clause and deadline → what it waits for, as people say it; what is not here goes by its own name
+_CLOCKS: Final = {
+    ("appeal", "file"): "notice of appeal",
+    ("appeal", "hear"): "hear the appeal",
+    ("appeal", "serve"): "send out the copy of the decision",
+    ("corrective_measures", "correct"): "correct what the decision upholds",
+    ("corrective_measures", "request_from"): "ask to be let in",
+    ("contaminating_activity", "correct"): "end and correct the contaminating activity",
+    ("cost_recovery", "tell"): "tell the owner what the abatement cost",
+    ("cost_recovery", "protest"): "protest against the cost",
+    ("notice_of_violation", "correct_by"): "correct what the notice orders",
+    ("spill_report", "confirmation"): "confirm the release in writing",
+    ("connection_permit", "renew"): "renew the permit",
+    ("connection_work", "restoration"): "tell of the final restoration",
+    ("connection_work", "start"): "tell of the start of work",
+    ("dye_test", "notice"): "tell of the dye test",
+    ("emergency_suspension", "reasons"): "give the reasons of the suspension",
+    ("permitted_discharge", "file"): "file a copy of the approval",
+    ("septic_inspection", "next"): "inspect the tank",
+    ("tmdl_change", "change"): "change the stormwater program",
 }
 
 
@@ -56,6 +79,11 @@ def doubt_rows(provision: Provision) -> list[tuple[str, str]]:
         ("Text incomplete in source", provision.incomplete),
     ]
     return [(label, text) for label, text in rows if text]
+
+
+def clock_name(clause: Provision, name: str) -> str:
+    """What a clock of a clause waits for, in a few words."""
+    return _CLOCKS.get((clause.kind, name), name.replace("_", " "))
 
 
 def clock(deadline: Deadline) -> str:
