@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,13 +20,25 @@ from headwall.law.provisions import Notice, Penalty
 from headwall.ledger import attachments, cases, schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import load_registry
-from headwall.reports.letter import BLANK, Heading, Items, Letter, Paragraph, Rows
+from headwall.reports.letter import BLANK, Heading, Items, Letter, Paragraph, Picture, Rows, finished
 from headwall.reports.letter_docx import as_docx
 from headwall.reports.letter_text import as_text
 from headwall.reports.letters import KINDS, draft
 from headwall.reports.matter import Matter
 from support.desk import Desk
+from support.mail_facts import (
+    CROSSING_US,
+    HOUR_US,
+    add_tips,
+    duty,
+    open_duty,
+    open_ledger,
+    registry,
+    storm,
+    storm_tips,
+)
 from support.outfall_house import DAY, PULSE, SITE, OutfallHouse, outfall_registry, quiet
+from support.plain_words import raw_in
 
 BY = ("--by", "Olive Officer")
 #: kind of case → the article that it is under, where a code has two
@@ -171,6 +184,65 @@ def test_no_letter_holds_an_amount_of_a_penalty(code: str, kind: str, tmp_path: 
         assert not re.search(rf"(?<![\d,])(?:{told})(?![\d,])", plain(letter)), name
         assert not re.search(r"\bjail|imprison", plain(letter)), name
     assert written >= 2
+
+
+@pytest.mark.parametrize(("code", "kind"), EVERY)
+def test_no_letter_shows_what_is_for_programs(code: str, kind: str, tmp_path: Path) -> None:
+    office = Office(tmp_path, code, kind)
+    written = 0
+    for name in KINDS:
+        try:
+            letter = office.letter(name)
+        except InputError:
+            continue  # the code has no such clause
+        written += 1
+        # what is left to do has commands and keys of blanks
+        shown = as_text(replace(letter, left=())).replace("\n", " ")
+        assert raw_in(re.sub(r"_{2,}\.?", "", shown)) == [], name
+        rows = [row for piece in finished(letter).pieces if isinstance(piece, Rows) for row in piece.rows]
+        assert [row for row in rows if any(BLANK in line for line in row[1])] == [], name
+    assert written >= 2
+
+
+@pytest.mark.parametrize("code", TWO_ARTICLES)
+def test_where_penalties_are_demanded_the_officer_is_told_by_which_clause_and_where_the_range_is(
+    code: str, tmp_path: Path
+) -> None:
+    office = Office(tmp_path, code, "turbidity")
+    letter, clause = office.letter("notice"), office.notice()
+    (penalty,) = (each for each in office.code.of(Penalty) if each.article == clause.article)
+    (told,) = (each for each in letter.left if "statement of the penalties" in each)
+    assert told.startswith(f"{clause.citation} demands a statement of the penalties that shall or may follow.")
+    assert penalty.citation in told
+    assert "headwall case penalty 1 --violator NAME" in told
+    assert not any("statement of the penalties" in each for each in Office(tmp_path, code).letter("notice").left)
+
+
+def test_what_is_known_stays_in_a_signed_letter_without_its_blank() -> None:
+    rows = Rows(
+        (("To", (f"Bella Builder, {BLANK}",)), ("Date", (BLANK,)), ("Protest", ("10 days", f"Last day: {BLANK}")))
+    )
+    letter = Letter("notice", "Notice", (), "x", (rows,), (), (), (), ())
+    assert finished(letter).pieces == (Rows((("To", ("Bella Builder",)), ("Protest", ("10 days",)))),)
+
+
+def test_the_rain_of_the_storm_stands_in_a_notice_about_what_was_seen_in_it(tmp_path: Path) -> None:
+    ledger, village = open_ledger(tmp_path), registry()
+    add_tips(ledger, storm_tips(63))
+    open_duty(ledger, duty(storm=storm(63, ended=True)))
+    pictures = {}
+    with ledger.begin() as conn:
+        for after_us in (HOUR_US, 72 * HOUR_US):
+            seen_us = CROSSING_US + after_us
+            made = steps.open_by_person(
+                conn, village, "site-1", kind="turbidity", by="Olive", seen_us=seen_us, note="brown", now_us=seen_us
+            )
+            letter = draft(Matter(conn, village, made, seen_us), "notice", {})
+            pictures[after_us] = [each.says for each in letter.pieces if isinstance(each, Picture)]
+    ledger.close()
+    assert [says.partition(":")[0] for says in pictures[HOUR_US]] == ["Hyetograph"]
+    assert "0.63 in" in pictures[HOUR_US][0]
+    assert pictures[72 * HOUR_US] == []  # the storm was over for more than a day
 
 
 def test_a_plot_and_the_evidence_stand_in_the_letter(tmp_path: Path) -> None:

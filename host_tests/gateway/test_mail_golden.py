@@ -62,6 +62,7 @@ from support.mail_facts import (
     storm_tips,
     tell,
 )
+from support.plain_words import raw_in_mail
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("HEADWALL_UPDATE_GOLDEN") == "1"
@@ -107,6 +108,7 @@ REMINDER = Reminder(
     due_us=at("06-11 15:42"),
     duty=1,
 )
+HEARING = ("hear the appeal", at("06-20 16:30"))
 OPEN = OpenMatters(
     municipality="elmsford",
     at_us=at("06-12 06:59"),
@@ -120,7 +122,7 @@ OPEN = OpenMatters(
     soon=[OpenDuty(9, "site-4", "x", "renew the training of the contractor", "Ferrer Site Work", at("06-14 23:59"))],
     cases=[
         OpenCase(3, "suspected_discharge", "site-2", "suspected", at("06-09 10:00")),
-        OpenCase(4, "suspected_discharge", "site-2", "appealed", at("05-09 10:00"), "hear the appeal", at("06-20 16:30"), ["Fay"]),
+        OpenCase(4, "suspected_discharge", "site-2", "appealed", at("05-09 10:00"), *HEARING, ["Fay"]),
     ],
     overdue_count=12,
     soon_count=1,
@@ -448,6 +450,11 @@ def test_mail_is_the_golden_one(compose: Callable[[str], EmailMessage], name: st
             GOLDEN.mkdir(exist_ok=True)
             golden.write_text(text, encoding="utf-8")
         assert text == golden.read_text(encoding="utf-8"), f"{golden.name} differs; see the head of this file"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mail_shows_nothing_that_is_for_programs(compose: Callable[[str], EmailMessage], name: str) -> None:
+    assert raw_in_mail(compose(name).as_bytes()) == []
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -33,6 +33,7 @@ from headwall_sim.played_town import PlayedTown, no_pictures
 
 from support.desk import SETTINGS
 from support.empty_ledger import empty_ledger
+from support.plain_words import raw_in_mail
 from support.profile_text import profile_text
 from support.scenario import FOLDER, NEW_YORK, Command, Put, Scenario
 
@@ -70,6 +71,8 @@ def _played(scenario: Scenario, folder: Path, profile: str, *, until_otherwise: 
             for each in group:
                 town.take(each)
         town.judge()
+        if not until_otherwise:
+            town.check_words()
         return {part: lines for part, lines in town.outcome().items() if part not in scenario.leaves_out}
 
 
@@ -208,6 +211,12 @@ class Town(PlayedTown):
         found = [f"{row.kind} by {row.by}" for row in rows]
         self._recorded += len(found)
         return found != self._rows[known : self._recorded]
+
+    def check_words(self) -> None:
+        """AssertionError where a mail shows what is for programs."""
+        with self.ledger.read() as conn:
+            for number, eml in conn.execute(sa.select(schema.mails.c.id, schema.mails.c.eml)):
+                assert not (raw := raw_in_mail(eml)), f"mail {number} of {self._scenario.name}: {raw}"
 
     def outcome(self) -> dict[str, list[str]]:
         with self.ledger.read() as conn:

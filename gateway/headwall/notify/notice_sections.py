@@ -172,7 +172,7 @@ def node_fault(look: Lookup, fact: NodeFault) -> Section:
                     row("Noticed", wording.full_time(fact.noticed_us, zone)),
                 ),
             ),
-            _reference(look, f"{fact.fault}, {fact.node}, {short(fact.noticed_us, zone)}"),
+            _reference(look, f"{what}, {fact.node}, {short(fact.noticed_us, zone)}"),
         ),
     )
 

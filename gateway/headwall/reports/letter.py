@@ -114,14 +114,23 @@ def _seen(part: Any) -> Any:
 
 
 def finished(letter: Letter) -> Letter:
-    """As it is signed: rows in which nothing was written are struck out."""
+    """As it is signed: what nobody has written is struck out, down to the line, and what is known stays."""
 
     def struck(piece: Piece) -> Piece:
         if not isinstance(piece, Rows):
             return piece
-        return Rows(tuple(row for row in piece.rows if row[1] != (BLANK,)))
+        rows = ((label, tuple(line for line in map(_written, lines) if line)) for label, lines in piece.rows)
+        return Rows(tuple(row for row in rows if row[1]))
 
     return replace(letter, pieces=tuple(map(struck, letter.pieces)))
+
+
+def _written(line: str) -> str:
+    """A line of a row without its blank; empty where it says what should have stood there, or nothing."""
+    if not line.endswith(BLANK):
+        return line
+    known = line.removesuffix(BLANK)
+    return known.removesuffix(", ") if known.endswith(", ") else ""
 
 
 @dataclass

@@ -362,7 +362,7 @@ def _sheet(matter: Matter, form: Form, kind: str, what: str, kinds: tuple[str, .
         Heading("What is suspected or found"),
         Rows(_case_rows(matter)),
         *_seen(matter),
-        Heading("What is allowed there"),
+        Heading("What the register has for that time"),
         *_allowed(matter),
         Heading("For counsel to weigh"),
         Items(
@@ -458,7 +458,10 @@ def _letter(
         for each in form.blanks
         if not each.filled
     ]
-    looked = [f"Look up the number of {each} in the code: headwall law confirm {each}" for each in matter.uncertain]
+    cited = {each.id: each.citation for each in profile.provisions}
+    looked = [
+        f"Look up {cited[each]} in the code, then: headwall law confirm {each} --by NAME" for each in matter.uncertain
+    ]
     doubts = [f"The code leaves open: {each}" for each in clause.ambiguities]
     sender = (profile.municipality, profile.officer, *(each.name for each in officers))
     if isinstance(clause, Spill):

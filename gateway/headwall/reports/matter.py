@@ -15,7 +15,7 @@ from headwall.law import localtime
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
 from headwall.ledger.cases import Case, CaseStep
-from headwall.notify.wording import full_time
+from headwall.notify.wording import due_time, full_time
 from headwall.registry import Registry
 from headwall.registry.model import Person, Site
 from headwall.reports import evidence
@@ -98,15 +98,17 @@ class Matter:
         return next((each for each in found if each.clause.kind == kind and each.clock.name == name), None)
 
     def last_time(self, kind: str, name: str) -> str:
-        """When a clock runs out, by the reading that counts; empty: it does not run yet."""
+        """When a clock runs out, or the day on which something begins, by the reading that counts; empty: it does not
+        run yet.
+        """
         clock = self.running(kind, name)
         if clock is None or clock.clock.taken_us is None:
             return ""
-        end_us = clock.clock.taken_us
-        midnight = localtime.midnight_us(localtime.day_of(end_us, self.where), self.where) == end_us
-        if not midnight or clock.takes == "on":
-            return self.time(end_us)
-        return f"the end of {self.time(end_us - 1).rpartition(',')[0]}"
+        taken_us = clock.clock.taken_us
+        if clock.clause.deadline(name).holds == "on":
+            return self.time(taken_us).rpartition(",")[0]
+        said = due_time(taken_us, self.where)
+        return f"the {said}" if said.startswith("end of ") else said
 
     def person(self, *roles: str) -> Person | None:
         """Who has one of some roles at the site."""

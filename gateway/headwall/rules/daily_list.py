@@ -123,7 +123,7 @@ def _line(registry: Registry, number: int, body: dict[str, Any], seen_by: list[s
 
 
 def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: int) -> tuple[list[OpenCase], int]:
-    """The oldest open cases with the clock of each that ends first, and how many there are."""
+    """The oldest open cases with what is owed in each first, and how many there are."""
     where = (_C.municipality == municipality, _C.state.not_in(ENDED), _C.historical.is_(False), _C.at_us <= at_us)
     numbers = conn.execute(sa.select(_C.id).where(*where).order_by(_C.id)).scalars().all()
     seen = acknowledgements.of(conn, [acknowledgements.matter("case", number) for number in numbers[:_MOST]])
@@ -131,7 +131,7 @@ def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: in
     for number in numbers[:_MOST]:
         case = cases.case(conn, number)
         clocks = clocks_of(code_of(conn, registry, case), case)
-        first = next((each for each in clocks if each.met_us is None), None)
+        first = next((each for each in clocks if each.met_us is None and each.owed_by), None)
         clock, due_us = ("", None) if first is None else (first.what, first.clock.taken_us)
         since_us, names = case.from_us, _names(seen, "case", number)
         lines.append(OpenCase(number, case.kind, case.site, case.state, since_us, clock, due_us, names))
