@@ -132,6 +132,7 @@ class Oracle:
         self._chains: dict[str, list[_Chain]] = defaultdict(list)
         self._tanks: dict[str, dict[str, Any]] = defaultdict(lambda: {"declared": None, "measured": [], "pumped": []})
         self._held: dict[tuple[Any, ...], _Duty] = {}
+        self._spills: dict[str, _Spill] = {}
         self._signed: set[tuple[str, str]] = set()
         self._trainings: dict[str, list[int]] = defaultdict(list)
         self._ended: set[str] = set()
@@ -227,7 +228,15 @@ class Oracle:
             self._tell_duty(duty, ("gone", duty.site, duty.clause, duty.due_us))
 
     def _remind(
-        self, of: _Duty | _Case, due_us: int | None, about: Fact, stands: Callable[[], bool], told: Callable[[], int]
+        self,
+        of: _Duty | _Case,
+        due_us: int | None,
+        about: Fact,
+        stands: Callable[[], bool],
+        told: Callable[[], int],
+        *,
+        of_clock: str = "",
+        at_once: bool = False,
     ) -> None:
         if due_us is None or (isinstance(of, _Duty) and of.advice):
             return
@@ -236,8 +245,8 @@ class Oracle:
         def at(at_us: int, name: str, group: int = 0) -> None:
             def do() -> None:
                 holds = stands() and told() == told_us and not (group and of.seen)
-                if holds and (about, due_us, name) not in of.known:
-                    of.known.add((about, due_us, name))
+                if holds and (of_clock, due_us, name) not in of.known:
+                    of.known.add((of_clock, due_us, name))
                     stage = "before" if name.isdigit() else "escalated" if group else "overdue"
                     self._tell(of.town, "now", ("reminder", stage, *about, due_us), due_us, group)
 
@@ -249,7 +258,8 @@ class Oracle:
         if due_us > told_us:
             at(due_us, "overdue")
         for group in (1, 2):
-            at(max(due_us, told_us) + group * 24 * _H, f"next{group}", group)
+            wait_us = (5, 15)[group - 1] * 60 * _S if at_once else group * 24 * _H
+            at(max(due_us, told_us) + wait_us, f"next{group}", group)
 
     def _list(self) -> None:
         until_us = self._now + 72 * _H
@@ -620,14 +630,9 @@ class Oracle:
         deadline = next((one for one in clause.get("deadlines", ()) if one["name"] == "reasons"), None)
         if deadline is None:
             return
-        day = local_day(self._now)
-        for _ in range(deadline["strict"]["count"]):
-            day += timedelta(1)
-            while not _works(day):
-                day += timedelta(1)
         town = self._place[each.site].town
         self._held[each.site, "reasons"] = self._opened(
-            _Duty(each.site, town, clause["id"], _at(day, time(16, 30)), self._now)
+            _Duty(each.site, town, clause["id"], _business(self._now, deadline["strict"]["count"]), self._now)
         )
 
     def _on_reasons(self, each: Happening) -> None:
@@ -664,12 +669,92 @@ class Oracle:
         elif action == "abate":
             case.clocks.pop("correct_by", None)
 
-    def _run_clock(self, case: _Case, name: str, due_us: int) -> None:
+    def _run_clock(self, case: _Case, name: str, due_us: int, *, at_once: bool = False) -> None:
         case.clocks[name] = (due_us, self._now)
         mine = case.clocks[name]
         owed_by = "the municipality" if name == "hear" else "the responsible person"
         about = ("case", case.site, owed_by)
-        self._remind(case, due_us, about, lambda: case.open and case.clocks.get(name) == mine, lambda: mine[1])
+
+        def stands() -> bool:
+            return case.open and case.clocks.get(name) == mine
+
+        self._remind(case, due_us, about, stands, lambda: mine[1], of_clock=name, at_once=at_once)
+
+    # --- spills ---
+
+    def _on_spill(self, each: Happening) -> None:
+        """Both kinds of release are timed until somebody says which it is; the State's hotline has two hours."""
+        town = self._place[each.site].town
+        spill = _Spill(each.site, town, clause=self._clauses[town]["spill_report"][0])
+        self._spills[each.site] = spill
+        self._cases.append(spill)
+        for group in (0, 2):  # the officer and the operator
+            self._tell(town, "now", ("spill", each.site), group=group if TOWNS[town][1] or not group else 1)
+        self._run_clock(spill, "hotline", self._now + 2 * _H)
+        for deadline in spill.clause["deadlines"]:
+            if deadline["name"] == "hazardous_call":
+                self._run_clock(spill, "hazardous_call", self._now, at_once=True)
+            elif deadline["name"] != "confirmation":
+                self._run_clock(spill, deadline["name"], _business(self._now, deadline["count"]))
+
+    def _on_spill_seen(self, each: Happening) -> None:
+        self._spills[each.site].seen = True
+
+    def _on_spill_call(self, each: Happening) -> None:
+        spill, to = self._spills[each.site], each.more["to"]
+        named = {key: {each["id"] for each in spill.clause.get(key, ())} for key in _TO_TELL.values()}
+        called = {
+            "dispatch": named["hazardous_to"],
+            "hotline": {"hotline"},
+            "municipality": named["nonhazardous_to"] | named["hazardous_notice_to"],
+        }[to]
+        first = not spill.told - {"dispatch", "hotline"} and called - {"dispatch", "hotline"}
+        spill.told |= called
+        for name, key in _TO_TELL.items():
+            if named[key] <= spill.told:
+                spill.clocks.pop(name, None)
+        if "hotline" in spill.told:
+            spill.clocks.pop("hotline", None)
+        if first and not spill.written:  # told by mouth: to be confirmed
+            count = next(one["count"] for one in spill.clause["deadlines"] if one["name"] == "confirmation")
+            self._run_clock(spill, "confirmation", _business(self._now, count))
+
+    def _on_spill_classed(self, each: Happening) -> None:
+        over = ("notice",) if each.more["hazard"] == "hazardous" else ("hazardous_call", "hazardous_notice")
+        for name in over:
+            self._spills[each.site].clocks.pop(name, None)
+
+    def _on_spill_written(self, each: Happening) -> None:
+        self._spills[each.site].written = True
+        self._spills[each.site].clocks.pop("confirmation", None)
+
+    def _on_spill_closed(self, each: Happening) -> None:
+        self._spills[each.site].open = False
+
+
+@dataclass
+class _Spill(_Case):
+    clause: dict[str, Any] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    written: bool = False
+
+
+#: a spill's clock → the names in its clause of those who have to be told
+_TO_TELL: Final = {
+    "hazardous_call": "hazardous_to",
+    "hazardous_notice": "hazardous_notice_to",
+    "notice": "nonhazardous_to",
+}
+
+
+def _business(at_us: int, days: int) -> int:
+    """When the office closes so many working days later."""
+    day = local_day(at_us)
+    for _ in range(days):
+        day += timedelta(1)
+        while not _works(day):
+            day += timedelta(1)
+    return _at(day, time(16, 30))
 
 
 @dataclass

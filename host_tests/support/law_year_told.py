@@ -52,6 +52,8 @@ def _fact(body: dict[str, Any]) -> tuple[Any, ...]:
             return "list", body["municipality"], *counts
         case "near_threshold":
             return "near", body["site"]
+        case "spill_reported":
+            return "spill", body["site"]
         case "inactive_site_storm":
             return "inactive", body["site"]
     return "another", body["type"]

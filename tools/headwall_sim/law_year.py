@@ -105,7 +105,7 @@ class _Maker:
         found = [each for each in self._rain(gauges) if each.at_us < self._ends_us]
         for place in places:
             of_kind = {"construction": self._built, "septic": self._tank, "outfall": self._outfall}[place.kind]
-            found += [each for each in of_kind(place) if each.at_us < self._ends_us]
+            found += [each for each in (*of_kind(place), *self._spill(place)) if each.at_us < self._ends_us]
         for person in sorted({place.contractor for place in places if place.contractor}):
             found += [each for each in self._trained(person) if each.at_us < self._ends_us]
         found.sort(key=lambda each: each.at_us)
@@ -184,6 +184,36 @@ class _Maker:
         if behind:
             at_us = tips[-1] // _JUDGE_US * _JUDGE_US + self._chance.randint(3, 9) * HOUR_US + 251 * SECOND_US
             yield Happening(at_us, "rain", more={"gauge": gauge, "tips": behind})
+
+    # --- spills ---
+
+    def _spill(self, place: Place) -> Iterator[Happening]:
+        """Calls at once, all that is owed, and the case is closed; or some calls, late or never; or nothing at all."""
+        chance = self._chance
+        if chance.random() > (0.5 if place.kind == "outfall" else 0.12):
+            return
+        day = date(YEAR, 1, 1) + timedelta(days=chance.randint(1, 350))
+        at_us = self._odd(local_us(day))
+
+        def after(minutes: int, what: str, **more: Any) -> Happening:
+            return Happening(at_us + minutes * MINUTE_US + chance.randint(1, 29) * SECOND_US, what, place.id, more)
+
+        yield Happening(at_us, "spill", place.id)
+        how = chance.choice(("kept", "kept", "late", "never"))
+        if chance.random() < 0.3:
+            yield after(chance.choice((2, 9, 70)), "spill_seen")
+        if how == "never":
+            return
+        hazard = chance.choice(("hazardous", "nonhazardous"))
+        calls = (2, 30, 200) if how == "kept" else (40, 300, 6000)
+        for minutes, to in zip(calls, ("dispatch", "hotline", "municipality"), strict=True):
+            if how == "kept" or chance.random() < 0.6:
+                yield after(minutes, "spill_call", to=to)
+        yield after(60 if how == "kept" else 700, "spill_classed", hazard=hazard)
+        if how == "kept" or chance.random() < 0.5:
+            yield after(1500 if how == "kept" else 12000, "spill_written")
+        if how == "kept":
+            yield after(4000, "spill_closed")
 
     # --- construction sites ---
 

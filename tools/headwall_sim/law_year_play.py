@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 import structlog
 from headwall.cases import steps
+from headwall.cases.kinds import SPILL
 from headwall.law.provision import Provision
+from headwall.law.provisions import Spill
+from headwall.law.state_spill import HOTLINE
 from headwall.ledger import acknowledgements, approvals, entries, schema
 from headwall.ledger.append import NewReading, append_readings
 from headwall.ledger.ledger import Ledger
@@ -284,21 +287,52 @@ class Play(PlayedTown):
         self._end(conn, each.site, "suspension")
 
     def _case_open(self, conn: sa.Connection, each: Happening) -> None:
+        self._opened(conn, each, "suspected_discharge", "grey water")
+
+    def _opened(self, conn: sa.Connection, each: Happening, kind: str, note: str) -> None:
         now_us = self.clock.now
         steps.open_by_person(
-            conn,
-            self.registry,
-            each.site,
-            kind="suspected_discharge",
-            by=_BY,
-            seen_us=now_us,
-            note="grey water",
-            now_us=now_us,
+            conn, self.registry, each.site, kind=kind, by=_BY, seen_us=now_us, note=note, now_us=now_us
         )
 
-    def _case(self, conn: sa.Connection, site: str) -> int:
+    def _case(self, conn: sa.Connection, site: str, *, spill: bool = False) -> int:
         c = schema.cases.c
-        return int(conn.execute(sa.select(sa.func.max(c.id)).where(c.site == site)).scalar_one())
+        query = sa.select(sa.func.max(c.id)).where(c.site == site, (c.kind == SPILL) == spill)
+        return int(conn.execute(query).scalar_one())
+
+    def _spill(self, conn: sa.Connection, each: Happening) -> None:
+        self._opened(conn, each, SPILL, "paint")
+
+    def _spill_seen(self, conn: sa.Connection, each: Happening) -> None:
+        number = self._case(conn, each.site, spill=True)
+        acknowledgements.add(conn, f"case/{number}", by=_BY, now_us=self.clock.now)
+
+    def _of_spill(self, conn: sa.Connection, site: str, action: str, **more: Any) -> None:
+        told = steps.Told(_BY, self.clock.now, "as it was", **more)
+        number = self._case(conn, site, spill=True)
+        steps.take(conn, self.registry, number, action, told, now_us=self.clock.now)
+
+    def _spill_call(self, conn: sa.Connection, each: Happening) -> None:
+        """All whom the code names for a dangerous release are told through dispatch; the others are called."""
+        (clause,) = self._clauses(each.site, "spill_report")
+        assert isinstance(clause, Spill)
+        called = {
+            "dispatch": [party.id for party in clause.hazardous_to],
+            "hotline": [HOTLINE],
+            "municipality": [party.id for party in (*clause.nonhazardous_to, *clause.hazardous_notice_to)],
+        }[each.more["to"]]
+        for to in dict.fromkeys(called):
+            self._of_spill(conn, each.site, "call", means="telephone", details={"to": to, "number": "555-0100"})
+
+    def _spill_classed(self, conn: sa.Connection, each: Happening) -> None:
+        self._of_spill(conn, each.site, "classify", outcome=each.more["hazard"])
+
+    def _spill_written(self, conn: sa.Connection, each: Happening) -> None:
+        self._of_spill(conn, each.site, "confirm_written", means="mail")
+
+    def _spill_closed(self, conn: sa.Connection, each: Happening) -> None:
+        self._of_spill(conn, each.site, "confirm")
+        self._of_spill(conn, each.site, "close")
 
     def _case_seen(self, conn: sa.Connection, each: Happening) -> None:
         acknowledgements.add(conn, f"case/{self._case(conn, each.site)}", by=_BY, now_us=self.clock.now)
