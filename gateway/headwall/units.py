@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from headwall.errors import InputError
@@ -143,6 +144,7 @@ def parse_quantity(text: object, base: str) -> Fraction:
     return convert(Decimal(match[1]), match[2], base)
 
 
+@lru_cache(256)
 def parse_area(text: str) -> Fraction:
     """The square feet in a text such as "6.2 acres" or "5000 sq ft"; InputError for anything else."""
     match = _AREA.fullmatch(text)

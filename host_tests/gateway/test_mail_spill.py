@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from headwall.cases import steps
 from headwall.law.profile import load_profile
+from headwall.ledger.newest import newest
 from headwall.notify import outbox
 from headwall.notify.compose import Composer
 from headwall.notify.grouping import Batch
@@ -94,7 +95,7 @@ def test_a_spill_that_could_not_be_told_is_told_at_the_next_look_and_the_others_
 
     def look() -> list[str]:
         with town.ledger.begin() as conn:
-            rule.judge(Step(conn, NOW, 0, layers))
+            rule.judge(Step(conn, NOW, 0, newest(conn), layers))
             return sorted(conn.execute(sa.select(outbox.schema.outbox.c.fact)).scalars())
 
     with monkeypatch.context() as broken:

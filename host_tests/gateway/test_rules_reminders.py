@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from headwall.cases.steps import Told, open_by_person, take
 from headwall.ledger import acknowledgements, log_book, schema
+from headwall.ledger.newest import newest
 from headwall.rules import duties
 from headwall.rules.base import Step
 from headwall.rules.daily_list import DailyListRule
@@ -56,7 +57,7 @@ class Town:
 
     def look(self, now_us: int) -> None:
         with self.ledger.begin() as conn:
-            step = Step(conn, now_us, 0, Layers(self.ledger, self.registry))
+            step = Step(conn, now_us, 0, newest(conn), Layers(self.ledger, self.registry))
             for rule in self.rules:
                 rule.judge(step)
             assert step.failures == {}

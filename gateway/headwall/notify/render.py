@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from functools import lru_cache
 from itertools import zip_longest
 
 import jinja2
@@ -13,6 +14,7 @@ from headwall.notify.content import Content, Row
 
 _WIDTH = 78  # RFC 5322, 2.1.1: lines should be no more than 78 characters
 _LABEL = 20
+_KEPT = 4096  # lines laid out before: many stand in every mail, and a mail to two persons says the same
 _SEEN = (
     "Say by name that you have seen this, and it is told to nobody else. It closes nothing and decides nothing. The "
     "link shows what the mail is about as it stands when you open it."
@@ -37,6 +39,7 @@ def is_command(line: str) -> bool:
     return line.startswith("headwall ")
 
 
+@lru_cache(_KEPT)
 def wrap(text: str, first: str = "", rest: str = "") -> str:
     """Text at most 78 columns wide; commands and links are never broken, since they are copied."""
     if is_command(text):
@@ -53,6 +56,7 @@ def wrap(text: str, first: str = "", rest: str = "") -> str:
     return filled.replace("§\0", "§ ")
 
 
+@lru_cache(_KEPT)
 def row_text(entry: Row) -> str:
     """A row with its label in a column of its own; above its lines where a command is too long to stand beside it."""
     above = any(is_command(line) and len(line) > _WIDTH - _LABEL for line in entry.lines)
@@ -72,6 +76,7 @@ def underline(text: str, mark: str) -> str:
     return f"{wrapped}\n{mark * max(len(line) for line in wrapped.splitlines())}"
 
 
+@lru_cache(_KEPT)
 def line_html(line: str) -> Markup:
     """One line, escaped, with commands set as such and addresses, links and phone numbers to touch."""
     if is_command(line):

@@ -15,6 +15,7 @@ from typing import Protocol
 import sqlalchemy as sa
 import structlog
 
+from headwall.ledger.newest import Newest
 from headwall.rules.layers import Layers, Stretch
 from headwall.rules.rain import RainReading
 
@@ -29,6 +30,7 @@ class Step:
         conn: the write transaction; it commits with the cursor.
         now_us: the gateway's present instant.
         through: the append position up to which the ledger is read; nothing behind it counts yet.
+        newest: the numbers of the newest rows when the step began.
         layers: what persons and the registry lay over the readings of gauges, as of now.
         rain: new valid readings of rain gauges by datastream, in append order.
         measured: other datastreams with new readings, and the time of the earliest.
@@ -43,6 +45,7 @@ class Step:
     conn: sa.Connection
     now_us: int
     through: int
+    newest: Newest
     layers: Layers
     rain: dict[str, list[RainReading]] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from headwall.law import clocks, localtime
 from headwall.law.profile import Profile
 from headwall.law.provision import Provision
 from headwall.ledger import schema
+from headwall.ledger.newest import NOT_NEEDED, Newest, newest
 from headwall.registry import Registry
 from headwall.registry.model import Site
 from headwall.rules import duties
@@ -55,7 +56,7 @@ class ClauseDutyRule:
         self._registry = registry
         self._profiles = profiles
         self._historical_after_us = historical_after_us
-        self._seen: dict[str, int] | None = None
+        self._seen: Newest | None = None
         self._wake: list[tuple[int, str]] = []
         self._wakes: dict[str, int] = {}
         self._fresh = {site.id for site in registry.sites}  # not looked at since what is kept was forgotten
@@ -95,15 +96,11 @@ class ClauseDutyRule:
 
     def _entered(self, conn: sa.Connection) -> set[str]:
         """Sites that something new in the ledger concerns."""
-        first, found = self._seen is None, set()
-        seen, self._seen = self._seen or {}, {}
-        for each in _FOLLOWED:
-            newest = conn.execute(sa.select(sa.func.max(each.number))).scalar() or 0
-            before = seen.get(each.number.table.name, 0)
-            if newest > before and not first:
-                for row in conn.execute(each.rows.where(each.number > before)):
-                    found |= set(self._sites_of(row._mapping))
-            self._seen[each.number.table.name] = newest
+        before, self._seen = self._seen, newest(conn)
+        found: set[str] = set()
+        for name, each in _FOLLOWED.items() if before is not None and before != self._seen else ():
+            for row in conn.execute(each.rows.where(each.number > getattr(before, name))):
+                found |= set(self._sites_of(row._mapping))
         return found
 
     def _sites_of(self, given: Any) -> Iterable[str]:
@@ -288,19 +285,19 @@ def _followed(table: sa.Table, *names: str) -> _Followed:
 
 
 _R = schema.records.c
-_FOLLOWED: Final = (
-    _followed(schema.entries, "subject"),
-    _followed(schema.approvals, "municipality", "site"),
-    _followed(schema.calibrations, "node", "stream"),
-    _Followed(
+#: by their name in `Newest`
+_FOLLOWED: Final = {
+    "entries": _followed(schema.entries, "subject"),
+    "approvals": _followed(schema.approvals, "municipality", "site"),
+    "calibrations": _followed(schema.calibrations, "node", "stream"),
+    "case_steps": _Followed(
         schema.case_steps.c.id,
         sa.select(schema.cases.c.site).join_from(
             schema.case_steps, schema.cases, schema.cases.c.id == schema.case_steps.c.case
         ),
     ),
-    # what a person has decided and has no table of its own
-    _Followed(_R.n, sa.select(_R.body).where(_R.kind == "duty_not_needed")),
-)
+    "not_needed": _Followed(_R.n, sa.select(_R.body).where(_R.kind == NOT_NEEDED)),
+}
 
 
 def _clock_is_behind(look: Look, held: duties.Held, expected: Expected | None) -> bool:

@@ -23,6 +23,7 @@ from headwall.hydrology.qartod import FAIL
 from headwall.ledger import schema
 from headwall.ledger.entries import Entry, SnowWater, Withdrawal, entry, kind_of, standing
 from headwall.ledger.ledger import Ledger
+from headwall.ledger.newest import Newest
 from headwall.ledger.quality_edits import QualityEdit, edits_of
 from headwall.registry import Registry
 from headwall.units import Depth, convert
@@ -176,12 +177,11 @@ class Layers:
         self._gauges.clear()
         self._seen.clear()
 
-    def follow(self, conn: sa.Connection, datastreams: Iterable[str]) -> list[Stretch]:
+    def follow(self, conn: sa.Connection, rows: Newest, datastreams: Iterable[str]) -> list[Stretch]:
         """Take in the rows that are new since the last call; returns what they make to be judged again."""
         found: list[Stretch] = []
         for table in _TABLES:
-            number = table.rows.c.id
-            newest = conn.execute(sa.select(sa.func.max(number))).scalar() or 0
+            number, newest = table.rows.c.id, getattr(rows, table.rows.name)
             if newest == self._seen.get(table.cursor):
                 continue
             judged = self._ledger.cursor(conn, table.cursor)

@@ -58,6 +58,7 @@ class NodeFaultRule:
         self._told = 0  # how many of the reports the last step has told; a step that was rolled back has told none
         self._lock = threading.Lock()
         self._states_us = 0
+        self._letters = 0  # the newest dead letter that was looked at
         self._sweep_us = 0
         self._reported: dict[str, int] = {}  # beginning of the key → when last
         self._standing: set[str] | None = None  # beginnings of the keys of open notices; a cache
@@ -71,7 +72,7 @@ class NodeFaultRule:
         return self._sweep_us or None
 
     def forget(self) -> None:
-        self._states_us = self._told = 0
+        self._states_us = self._told = self._letters = 0
         self._standing = None
 
     def judge(self, step: Step) -> None:
@@ -87,6 +88,9 @@ class NodeFaultRule:
         self._told = len(reports)
 
     def _from_dead_letters(self, step: Step) -> list[Report]:
+        if step.newest.dead_letters == self._letters:
+            return []
+        self._letters = step.newest.dead_letters
         table = schema.dead_letters.c
         after = self._ledger.cursor(step.conn, _DEAD_LETTERS)
         query = sa.select(table.id, table.node, table.reason, table.detail).where(table.id > after).order_by(table.id)

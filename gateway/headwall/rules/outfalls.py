@@ -147,7 +147,7 @@ class OutfallRule:
     def _newly_allowed(self, step: Step) -> list[tuple[str, int]]:
         """Outfalls of which the register says something else than at the last step, and from when on."""
         c = schema.approvals.c
-        newest = step.conn.execute(sa.select(sa.func.max(c.id))).scalar() or 0
+        newest = step.newest.approvals
         if newest == self._approvals:
             return []
         self._approvals = newest

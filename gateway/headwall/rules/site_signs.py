@@ -73,7 +73,7 @@ class SiteSignRule:
 
     def judge(self, step: Step) -> None:
         since: dict[str, dict[Role | None, int]] = {}
-        for name, role, start_us in (*self._spoken(step), *self._measured(step.conn)):
+        for name, role, start_us in (*self._spoken(step), *self._measured(step.conn, step.newest.entries)):
             of_site = since.setdefault(name, {})
             of_site[role] = min(start_us, of_site.get(role, start_us))
         for name, of_site in since.items():
@@ -95,10 +95,9 @@ class SiteSignRule:
             for site, role in self._read_at.get(datastream, ()):
                 yield site, role, start_us - BESIDE_US
 
-    def _measured(self, conn: sa.Connection) -> list[tuple[str, None, int]]:
+    def _measured(self, conn: sa.Connection, newest: int) -> list[tuple[str, None, int]]:
         """Sites of which something measured by hand is new or stands no more."""
         c = schema.entries.c
-        newest = conn.execute(sa.select(sa.func.max(c.id))).scalar() or 0
         if newest == self._entries:
             return []
         self._entries, judged = newest, self._ledger.cursor(conn, _ENTRIES)

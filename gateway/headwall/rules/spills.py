@@ -44,7 +44,7 @@ class SpillRule:
         self._seen = None
 
     def judge(self, step: Step) -> None:
-        newest = step.conn.execute(sa.select(sa.func.max(_C.id))).scalar() or 0
+        newest = step.newest.cases
         if newest == self._seen:
             return
         after = self._ledger.cursor(step.conn, _CURSOR)
