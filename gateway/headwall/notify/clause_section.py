@@ -8,11 +8,12 @@ import shlex
 from datetime import tzinfo
 
 from headwall.law.deadlines import START_TEXT
-from headwall.law.localtime import day_of, short
+from headwall.law.localtime import short
 from headwall.law.provision import Provision
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, Section, Tone, row
 from headwall.notify.lookup import Lookup
+from headwall.notify.permit_rows import permit_rows
 from headwall.registry.model import Person
 from headwall.rules.facts import ClauseDuty
 
@@ -149,11 +150,7 @@ def _rule_block(look: Lookup, fact: ClauseDuty, rule: Provision | None) -> Block
     profile = look.profile(fact.municipality)
     cited = profile.cited(rule) if profile else rule.citation
     rows = [row("Citation", cited, f"({rule.confidence_text})"), row("What it asks", rule.requirement)]
-    site = look.registry.site(fact.site)
-    if profile is not None and site is not None and site.kind == "construction":
-        absent = profile.state_permit_notice(day_of(look.now_us, look.zone(fact.municipality)))
-        rows += [row("State permit", absent)] if absent else []
-    return Block("The rule", tuple(rows))
+    return Block("The rule", (*rows, *permit_rows(look, fact.municipality, fact.site, look.now_us)))
 
 
 def _entering_block(look: Lookup, fact: ClauseDuty, reader: Person) -> Block:

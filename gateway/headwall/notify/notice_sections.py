@@ -8,6 +8,7 @@ from headwall.law.localtime import day_of, short
 from headwall.notify import doubt_words, gauge_rows, wording
 from headwall.notify.content import Block, Row, Section, row
 from headwall.notify.lookup import Lookup
+from headwall.notify.permit_rows import permit_rows
 from headwall.rules.facts import (
     GaugeSilent,
     HistoricalSummary,
@@ -47,7 +48,7 @@ def near_threshold(look: Lookup, fact: NearThreshold) -> Section:
         blocks=(
             _storm_block(look, fact, storm, storm.end_us),
             _site_block(look, fact.site, storm.end_us),
-            _rule_block(look, fact.municipality, fact.provision),
+            _rule_block(look, fact.municipality, fact.provision, fact.site, storm.end_us),
             gauge_rows.doubt_block(look, fact.datastream, fact.municipality),
             _reference(look, f"storm of {short(storm.start_us, zone)} at {fact.datastream}"),
         ),
@@ -75,7 +76,7 @@ def inactive_site(look: Lookup, fact: InactiveSiteStorm) -> Section:
         blocks=(
             _storm_block(look, fact, fact.storm, fact.crossing_us),
             _site_block(look, fact.site, fact.crossing_us),
-            _rule_block(look, fact.municipality, fact.provision),
+            _rule_block(look, fact.municipality, fact.provision, fact.site, fact.crossing_us),
             gauge_rows.doubt_block(look, fact.datastream, fact.municipality),
             _reference(look, f"storm of {short(fact.storm.start_us, zone)} at {fact.datastream}"),
         ),
@@ -226,12 +227,13 @@ def _site_block(look: Lookup, site_id: str, at_us: int) -> Block:
     return Block(f"The site: {look.site_name(site_id)}", tuple(rows))
 
 
-def _rule_block(look: Lookup, municipality: str, provision: str) -> Block:
+def _rule_block(look: Lookup, municipality: str, provision: str, site: str, at_us: int) -> Block:
     rule = look.provision(municipality, provision)
     if rule is None:
         return Block("The rule", (row("Provision", provision),))
     citation = f"{look.municipality_name(municipality)}, {rule.citation}"
-    return Block("The rule", (row("Citation", citation, f"({rule.confidence_text})"), row("Subject", rule.subject)))
+    rows = (row("Citation", citation, f"({rule.confidence_text})"), row("Subject", rule.subject))
+    return Block("The rule", (*rows, *permit_rows(look, municipality, site, at_us)))
 
 
 def _reference(look: Lookup, what: str) -> Block:

@@ -14,6 +14,7 @@ from headwall.law.profile import CONFIDENCE_TEXT, Confidence, StormReport
 from headwall.notify import gauge_rows, hyetograph, wording
 from headwall.notify.content import Block, Picture, Row, Section, Tone, row
 from headwall.notify.lookup import Lookup
+from headwall.notify.permit_rows import permit_rows
 from headwall.registry.model import Person
 from headwall.rules.facts import StormDuty
 from headwall.units import parse_depth
@@ -355,12 +356,9 @@ class StormSection:
     def _companion_blocks(self) -> list[Block]:
         if self._provision is None:
             return []
-        profile = self._look.profile(self._one.municipality)
         others = self._provision.companions
         rows = [row(each.citation, each.text, *self._mark_beside_rule(each.confidence)) for each in others]
-        absent = profile.state_permit_notice(day_of(self._one.crossing_us, self._zone)) if profile else None
-        if absent:
-            rows.append(row("State permit", absent))
+        rows += permit_rows(self._look, self._one.municipality, self._one.site, self._one.crossing_us)
         return [Block("Also due there", tuple(rows))] if rows else []
 
     def _mark_beside_rule(self, mark: Confidence) -> list[str]:
