@@ -8,14 +8,16 @@ import json
 import os
 import secrets
 from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
 
 import pytest
 from headwall.errors import HeadwallError, InputError
-from headwall.ledger import attachments, log_book, schema
+from headwall.ledger import attachments, cases, log_book, schema
 from headwall.ledger.ledger import Ledger
 from headwall.reports.log_book import Line, as_csv
 from support.desk import Desk
+from support.docs_house import CHECKOUT
 from support.rules_house import GAUGE
 from support.septic_house import SITE, septic_registry
 
@@ -262,6 +264,29 @@ def test_a_redaction_takes_a_name_out_and_the_chain_holds(desk: Desk) -> None:
         desk.run("logbook", "redact", "9", "--reason", "x", *BY)
 
 
+def test_a_redaction_reaches_the_name_in_what_was_acknowledged(desk: Desk) -> None:
+    town = {"municipality": "hillburn", "site": SITE, "state": "suspected", "historical": False}
+    span = {"from_us": 1, "until_us": 1, "at_us": 1, "notice": None}
+    change(desk, lambda conn: cases.add(conn, kind="suspected_discharge", provision="", **town, **span))
+    for name in ("Fay Deputy", "Gus Deputy"):
+        desk.run("mail", "seen", "case/1", "--by", name)
+    desk.run("logbook", "redact", "1", "--reason", "order 8", "--by", "Olive Officer")
+    assert [row.by for row in desk.rows(schema.acknowledgements)] == ["(redacted) in row 1", "Gus Deputy"]
+    desk.run("logbook", "redact", "2", "--reason", "order 8", "--by", "Olive Officer")
+    assert "Deputy" not in str(desk.rows(schema.acknowledgements))
+    desk.run("logbook", "verify")
+
+
+def test_an_export_without_persons_hides_names_that_only_other_tables_know(desk: Desk) -> None:
+    change(
+        desk, lambda conn: conn.execute(schema.acknowledgements.insert().values(matter="case/1", by="Fay D.", at_us=1))
+    )
+    desk.run("logbook", "hold", "--site", SITE, "--reason", "Fay D. asked for it", *BY)
+    told = desk.run("logbook", "export", "-", "--without-persons")
+    assert "Fay" not in told
+    assert "asked for it" in told
+
+
 def test_a_name_taken_out_without_a_redaction_shows(desk: Desk) -> None:
     attach(desk)
     gone = {"by": log_book.REDACTED, "personal": None, "salt": None}
@@ -342,6 +367,25 @@ def test_a_hold_of_another_site_holds_nothing_here(desk: Desk) -> None:
     attach(desk, "--at", "2019-06-02 09:00", "--under", SPILL, "--counts-from", "2019-06-02 10:00")
     desk.run("logbook", "hold", "--site", "basin-3", "--reason", "suit 12", *BY)
     assert due(desk) == [("2022-06-02", "may go")]
+
+
+def test_a_period_of_the_states_permit_and_of_a_municipalitys_own_profile_is_known(desk: Desk) -> None:
+    kept = '\nretention = { count = 4, of = "the reports", starts = ["record"] }\n'
+    permit = desk.folder / "permit.toml"
+    text = (CHECKOUT / "docs/templates/state-permit.toml").read_text("utf-8")
+    permit.write_text(text.replace('owed_by = "the owner"\n', f'owed_by = "the owner"{kept}', 1), "utf-8")
+    with pytest.raises(InputError, match="'state-2-storm' is no clause of Village of Hillburn"):
+        attach(desk, "--under", "state-2-storm")
+    desk.run("law", "permit", "enter", "hillburn", str(permit), *BY)
+    attach(desk, "--under", "state-2-storm")
+    own = desk.folder / "own.toml"
+    shipped = resources.files("headwall.law").joinpath("profiles", "hillburn.toml").read_text("utf-8")
+    own.write_text(shipped.replace(SPILL, "own-spill"), "utf-8")
+    registry = desk.folder / "registry.toml"
+    registry.write_text(registry.read_text().replace('profile = "hillburn"', f'profile = "{own}"'))
+    attach(desk, "--under", "own-spill", "--about", "a record")
+    years = [row["why"][:7] for row in json.loads(desk.run("logbook", "due", "--json"))]
+    assert years == ["4 years", "3 years"]
 
 
 def test_a_clause_that_names_no_period_is_refused(desk: Desk) -> None:

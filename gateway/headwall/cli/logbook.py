@@ -177,7 +177,7 @@ def attach(
     with opened(config) as at:
         town, place = place_of(at, site, municipality)
         if under is not None:
-            retention.clause(at.registry, town, under)
+            retention.clause(at.code_of(town), under)
         if len(about) > _ABOUT_CHARS:
             raise InputError(f"--about has {len(about):,} characters, more than the {_ABOUT_CHARS:,} that are taken")
         who, now_us = named(by), at.clock.now_us()

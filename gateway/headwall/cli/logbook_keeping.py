@@ -12,7 +12,7 @@ from headwall.cli.common import DEFAULT_CONFIG, AsJson, ConfigOption, Decider, p
 from headwall.cli.opened import Opened, named, opened, parse_time, place_of
 from headwall.errors import InputError
 from headwall.law import localtime
-from headwall.ledger import attachments, log_book
+from headwall.ledger import acknowledgements, attachments, log_book
 from headwall.rules import retention
 
 RowNumber = Annotated[int, typer.Argument(metavar="ROW", min=1, max=2**63 - 1, help="see headwall logbook show")]
@@ -38,16 +38,18 @@ def redact(
         who, now_us = named(by), at.clock.now_us()
         with at.ledger.begin() as conn:
             retention.check_no_hold(conn, at.registry, row)
-            found = next((each for each in log_book.rows(conn, (attachments.KIND,)) if each.n == row), None)
+            found = next((each for each in log_book.rows(conn) if each.n == row), None)
             log_book.redact(conn, row, by=who, reason=named(reason, "--reason"), now_us=now_us)
-        file = None if found is None else _file(at, found)
+            if found is not None:
+                acknowledgements.redact(conn, found)
+        file = None if found is None or found.kind != attachments.KIND else _file(at, found)
         if as_json:
             print_json({"row": row, "file": file})
             return
         print(f"Row {row} names nobody any more; the chain holds.")
         if file is not None:
             print(f"Its file is yours to delete: {file}. Attach the redacted one as a new row.")
-        print("Backups and the other tables of the ledger are not changed by this.")
+        print("Backups, and the entries, approvals and cases of the ledger, are not changed by this.")
 
 
 def keep(
@@ -66,7 +68,7 @@ def keep(
     with opened(config) as at:
         town, _ = place_of(at, None, municipality)
         if under is not None:
-            retention.clause(at.registry, town, under)
+            retention.clause(at.code_of(town), under)
         who, said = named(by), named(reference, "--reference")
         body = {"municipality": town, "under": under or "", "years": years, "reference": said}
         body["of"] = "permit" if permit else "records officer"

@@ -58,6 +58,15 @@ def add(conn: sa.Connection, text: str, *, by: str, now_us: int) -> bool:
     return True
 
 
+def redact(conn: sa.Connection, row: log_book.Row) -> None:
+    """Take the name out of the acknowledgement that a row of the log book is of; it stays, under the row's number."""
+    kind = row.kind.removesuffix("_acknowledged")
+    if kind in _TABLES and kind != row.kind:
+        here = (_A.matter == matter(kind, row.body[kind])) & (_A.by == row.by)
+        instead = f"{log_book.REDACTED} in row {row.n}"
+        conn.execute(schema.acknowledgements.update().where(here).values(by=instead))
+
+
 def of(conn: sa.Connection, matters: Collection[str]) -> dict[str, list[Acknowledgement]]:
     """Who has acknowledged each of some matters, in order; those that nobody has are left out."""
     found: dict[str, list[Acknowledgement]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -91,18 +92,41 @@ class Links:
     @cached_property
     def _key(self) -> bytes:
         try:
-            made = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            pass
-        else:
-            with os.fdopen(made, "w", encoding="ascii") as file:
-                file.write(secrets.token_hex(_KEY_BYTES) + "\n")
+            if not self._file.exists():
+                _make_key(self._file)
+            text = self._file.read_text(encoding="ascii", errors="replace").strip()
+        except OSError as error:
+            raise ConfigurationError(
+                str(self._file), [f"the key of links cannot be kept there: {error.strerror}; see notify.link_key"]
+            ) from None
         try:
-            key = bytes.fromhex(self._file.read_text(encoding="ascii"))
+            key = bytes.fromhex(text)
         except ValueError:
             key = b""
         if len(key) < _KEY_BYTES:
+            holds = "is empty" if not text else "holds no key of 64 hexadecimal digits"
             raise ConfigurationError(
-                str(self._file), ["holds no key of 64 hexadecimal digits; delete it: a new one is made, old links end"]
+                str(self._file),
+                [f"the key of links {holds}; take it from a backup, or delete it: a new one is made, old links end"],
             )
         return key
+
+
+def _make_key(file: Path) -> None:
+    """Write a new key beside its place, whole and on the disk, before it gets its name; one that is there stays."""
+    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}.new")
+    made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(made, "w", encoding="ascii") as written:
+            written.write(secrets.token_hex(_KEY_BYTES) + "\n")
+            written.flush()
+            os.fsync(written.fileno())
+        with suppress(FileExistsError):  # another process was first: its key counts
+            os.link(new, file)
+        folder = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    finally:
+        new.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from headwall.law import localtime
-from headwall.ledger import attachments, log_book
+from headwall.ledger import attachments, log_book, schema
 from headwall.registry import Registry
 from headwall.rules.record_places import Places, RecordPlaces
 
@@ -152,6 +152,19 @@ def _said(body: dict[str, Any], where: tzinfo) -> Iterator[str]:
             yield f"{label} {value}"
 
 
+def _names(conn: sa.Connection) -> Iterator[str]:
+    """Who has written something into the ledger, those of the log book first, in its order."""
+    yield from (row.by for row in log_book.rows(conn) if not _nobody(row.by))
+    for table in schema.metadata.sorted_tables:
+        for column in (table.c[name] for name in ("by", "closed_by") if name in table.c):
+            found = conn.execute(sa.select(column).distinct().order_by(column)).scalars()
+            yield from (name for name in found if name and not _nobody(name))
+
+
+def _nobody(name: str) -> bool:
+    return name == log_book.HEADWALL or name.startswith(log_book.REDACTED)
+
+
 class _Hidden:
     """Names, addresses and numbers of persons, each person a number of its own in this export."""
 
@@ -163,10 +176,10 @@ class _Hidden:
             for text in (person.name, person.email, person.phone):
                 if text:
                     self._stands_for.setdefault(text.casefold(), f"Person {count}")
-        for row in log_book.rows(conn):
-            if row.by not in (log_book.HEADWALL, log_book.REDACTED) and row.by.casefold() not in self._stands_for:
+        for name in _names(conn):
+            if name.casefold() not in self._stands_for:
                 count += 1
-                self._stands_for[row.by.casefold()] = f"Person {count}"
+                self._stands_for[name.casefold()] = f"Person {count}"
         longest_first = sorted(self._stands_for, key=len, reverse=True)
         parts = [rf"(?<!\w){re.escape(text)}(?!\w)" for text in longest_first]
         self._pattern = re.compile("|".join(parts) or r"(?!)", re.IGNORECASE)

@@ -19,7 +19,7 @@ from headwall.codes import at_gateway
 from headwall.errors import InputError
 from headwall.law import localtime
 from headwall.law.deadlines import START_TEXT
-from headwall.law.profile import Profile, load_profile
+from headwall.law.profile import Profile
 from headwall.law.provision import Provision
 from headwall.ledger import attachments, log_book
 from headwall.registry import Registry
@@ -123,13 +123,12 @@ def dispose(
     return found
 
 
-def clause(registry: Registry, municipality: str, provision: str) -> Provision:
-    """A clause of the municipality's code that says how long a record is kept; InputError where it does not."""
-    profile = load_profile(registry.municipality(municipality).profile)
-    with_period = {each.id: each for each in profile.provisions if each.retention is not None}
+def clause(code: Profile, provision: str) -> Provision:
+    """A clause of a municipality's code that says how long a record is kept; InputError where it does not."""
+    with_period = {each.id: each for each in code.provisions if each.retention is not None}
     if provision not in with_period:
         raise InputError(
-            f"{provision!r} is no clause of {profile.municipality} that says how long something is kept; it has "
+            f"{provision!r} is no clause of {code.municipality} that says how long something is kept; it has "
             f"{', '.join(with_period) or 'none'}"
         )
     return with_period[provision]

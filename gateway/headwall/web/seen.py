@@ -52,12 +52,14 @@ class Matter:
 
     Attributes:
         key: "duty/12".
+        municipality: whose it is.
         state: in words.
         seen: who has said so, with the time.
         waits: whether somebody still has to do something.
     """
 
     key: str
+    municipality: str
     where: str
     state: str
     seen: list[str]
@@ -121,19 +123,19 @@ class SeenPage:
         return RedirectResponse(f"{PATH}/{token}", status_code=303)
 
     def _note(self, mail: str, said: Mapping[str, Sequence[str]], now_us: int) -> None:
-        name = self._name(said)
         with self._ledger.begin() as conn:
             known = matters.of_rows(conn, outbox.carried(conn, mail))
+            name = self._name(said, self._people([self._line(conn, key, ()) for key in known], now_us))
             ticked = [each for each in known if each in said.get("matter", ())]
             if not ticked:
                 raise _RefusedError("Nothing was ticked: tick what you have seen.")
             for each in ticked:
                 acknowledgements.add(conn, each, by=name, now_us=now_us)
 
-    def _name(self, said: Mapping[str, Sequence[str]]) -> str:
+    def _name(self, said: Mapping[str, Sequence[str]], people: Sequence[Person]) -> str:
         """The name that was typed, or that of the chosen person."""
         typed, chosen = (said.get(key, [""])[0].strip() for key in ("name", "person"))
-        person = self._registry.person(chosen)
+        person = next((each for each in people if each.id == chosen), None)
         if typed and person is not None and person.name != typed:
             raise _RefusedError("A person was chosen and another name typed: do one of the two.")
         if typed:
@@ -162,15 +164,17 @@ class SeenPage:
             most=_MOST_SECTIONS,
             matters=lines,
             ticked=not batch.digest,
-            people=self._people(),
+            people=self._people(lines, now_us),
             form=self._links.form(mail, now_us),
             fault=fault,
         )
         return HTMLResponse(text, status_code=400 if fault else 200, headers=_POLICY)
 
-    def _people(self) -> list[Person]:
-        """Those who may have seen it: officers, operators and installers first, then the others."""
-        return sorted(self._registry.people, key=lambda person: (not person.roles, person.name))
+    def _people(self, lines: Sequence[Matter], now_us: int) -> list[Person]:
+        """Those who act for the municipalities that it is about: officers, their deputies, then the operators."""
+        towns = dict.fromkeys(line.municipality for line in lines)
+        known = [each for town in towns for group in self._registry.line(town, now_us) for each in group]
+        return list({each.id: each for each in known}.values())
 
     def _line(self, conn: sa.Connection, key: str, seen: Sequence[Acknowledgement]) -> Matter:
         kind, number = acknowledgements.parse(key)
@@ -184,7 +188,7 @@ class SeenPage:
             state = STATES.get(case.state, case.state)
         zone, found = self._registry.zone(municipality), self._registry.site(site)
         told = [f"{each.by}, {wording.full_time(each.at_us, zone)}" for each in seen]
-        return Matter(key, found.name if found else site, state, told, waits)
+        return Matter(key, municipality, found.name if found else site, state, told, waits)
 
 
 def _fault(text: str, status: int) -> Response:
