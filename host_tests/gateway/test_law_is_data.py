@@ -64,7 +64,7 @@ _OWN: dict[str, set[str]] = {
     "rules/clauses/approvals.py": {"_AHEAD_US", "_holds_at_noon", "_occurrence"},
     "rules/clauses/connections.py": {"illicit_connection"},  # the length of a text
     "rules/clauses/devices.py": {"_DAY_US", "_obstructions"},
-    "rules/clauses/people.py": {"_AHEAD_US"},
+    "rules/clauses/people.py": {"_AHEAD_US", "_NOON", "_unknown"},
     "rules/clauses/presence.py": {"_WEEK", "_weeks"},  # the days of a calendar week
     "rules/device_neglect.py": {"_LASTS_US", "_neglected"},
     "rules/engine.py": {"_POLL_US"},
@@ -72,7 +72,8 @@ _OWN: dict[str, set[str]] = {
     "rules/layers.py": {"_SAID", "_of_calibration"},  # quality flags; a date out of an instant
     "rules/lost_tips.py": {"_cursor_name"},
     "rules/node_faults.py": {"_REMIND_US", "_parts"},
-    "rules/outfalls.py": {"_CHUNK_US", "_SPARE_US"},  # hours judged at a time
+    "rules/outfall_line.py": {"_SPARE_US"},  # hours kept for what comes late
+    "rules/outfalls.py": {"_CHUNK_US"},  # hours judged at a time
     "rules/outside_approvals.py": {"_runs"},
     "rules/rain.py": {"_RUN"},
     "rules/rain_doubts.py": {"_QUARTER_US"},

@@ -4,32 +4,26 @@ An hour is judged once the outfall has spoken after its end. The judgement of an
 `dry_weather.MEMORY_US` before it alone, so what comes late, or a layer that has changed, makes the hours from there on
 be judged again from the ledger, with the result that on-time data would have had. What is suspected stands as a
 notice, which keeps its key as long as the episode overlaps the one it was opened for; it is mailed once, and makes a
-case that waits for a person. What the register of approvals says of it decides which: `rules.outside_approvals`.
+case that waits for a person: `rules.outfall_episodes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 import sqlalchemy as sa
 import structlog
 
-from headwall.cases import suspicion
 from headwall.derive.derivation import Derivation, quantities_of
 from headwall.derive.samples import newest_time
 from headwall.hydrology.dry_weather import (
     HOUR_US,
     MEMORY_US,
     Approved,
-    Episode,
     Hour,
-    Judgement,
-    Settings,
     Watch,
-    episodes,
     summarise,
 )
 from headwall.law import localtime
@@ -38,52 +32,20 @@ from headwall.ledger import approvals, schema
 from headwall.ledger.ledger import Ledger
 from headwall.registry import Registry
 from headwall.registry.model import Site
-from headwall.rules import episode_notices, outside_approvals
 from headwall.rules.approval_spans import FOR_A_TIME, Book, first_difference_us
 from headwall.rules.base import Step
-from headwall.rules.facts import OutsideApproval, SuspectedDischarge
 from headwall.rules.layers import Stretch
+from headwall.rules.outfall_episodes import OutfallEpisodes
+from headwall.rules.outfall_line import Line, flow_streams
 from headwall.rules.rain import neighbour_us
 from headwall.rules.site_rain import QUANTA_PER_MM, rain_of_site
-from headwall.rules.tell import tell, to_be_told, withdraw
 
 log = structlog.get_logger("rules")
 #: hours are read from the ledger so many at a time
 _CHUNK_US: Final = 14 * 24 * HOUR_US
-_SPARE_US: Final = 7 * 24 * HOUR_US
 #: how long an hour waits for a gauge that has not spoken yet; rain that comes later makes it be judged again
 _WAITS_US: Final = 2 * HOUR_US
-#: suspected hours less apart are one episode, which may go on
-_APART_US: Final = Settings().apart_hours * HOUR_US
 _APPROVALS: Final = "rules.approvals"
-
-
-@dataclass
-class _Line:
-    """The hours of one outfall, judged in order.
-
-    Attributes:
-        until_us: the end of the last hour judged.
-        whole_us: hours from here on are kept; a judgement is right from `MEMORY_US` later on.
-    """
-
-    watch: Watch
-    until_us: int
-    whole_us: int
-    hours: list[Hour] = field(default_factory=list)
-    judgements: list[Judgement] = field(default_factory=list)
-
-    def add(self, hour: Hour) -> None:
-        self.hours.append(hour)
-        self.judgements.append(self.watch.add(hour))
-        self.until_us = hour.start_us + HOUR_US
-
-    def settle(self) -> None:
-        """Forget what no later hour needs, with some days to spare for what comes late."""
-        if self.until_us - self.whole_us > MEMORY_US + 2 * _SPARE_US:
-            self.whole_us = self.until_us - MEMORY_US - _SPARE_US
-            self.hours = [each for each in self.hours if each.start_us >= self.whole_us]
-            self.judgements = [each for each in self.judgements if each.start_us >= self.whole_us]
 
 
 class OutfallRule:
@@ -102,8 +64,8 @@ class OutfallRule:
         self._ledger = ledger
         self._registry = registry
         self._profiles = profiles
-        self._historical_after_us = historical_after_us
-        self._lines: dict[str, _Line] = {}
+        self._episodes = OutfallEpisodes(registry, historical_after_us)
+        self._lines: dict[str, Line] = {}
         self._approvals: int | None = None
         self._newest: dict[tuple[str, int], int | None] = {}  # of the step under way: outfalls share gauges
         self._sites = {site.id: site for site in registry.sites if self._has_flow(site)}
@@ -184,17 +146,17 @@ class OutfallRule:
             return
         for hour in self._hours(step, site, line.until_us, until_us):
             line.add(hour)
-        self._sync(step, site, line, start_us)
+        self._episodes.sync(step, site, line, self._book(step, site), start_us)
         line.settle()
 
-    def _line(self, step: Step, site: Site, start_us: int) -> _Line:
+    def _line(self, step: Step, site: Site, start_us: int) -> Line:
         """The hours before an instant: those kept, or where they do not reach, an empty line from far enough back."""
         line = self._lines.get(site.id)
         if line is None or (start_us < line.until_us and start_us < line.whole_us + MEMORY_US):
             first_us = self._unjudged_us(step, site, start_us) - MEMORY_US
-            line = _Line(self._watch(step, site), first_us, first_us)
+            line = Line(self._watch(step, site), first_us, first_us)
         elif start_us < line.until_us:
-            kept, line = line, _Line(self._watch(step, site), line.whole_us, line.whole_us)
+            kept, line = line, Line(self._watch(step, site), line.whole_us, line.whole_us)
             for hour in kept.hours:
                 if hour.start_us < start_us:
                     line.add(hour)
@@ -203,7 +165,7 @@ class OutfallRule:
 
     def _unjudged_us(self, step: Step, site: Site, start_us: int) -> int:
         """From when on hours may not have been judged before a restart: the last of them waited for a gauge."""
-        flow = self._newest_us(step, self._flow_streams(site, start_us), start_us - 1)
+        flow = self._newest_us(step, flow_streams(self._registry, site, start_us), start_us - 1)
         return start_us if flow is None else (flow - _WAITS_US) // HOUR_US * HOUR_US
 
     def _watch(self, step: Step, site: Site) -> Watch:
@@ -213,15 +175,9 @@ class OutfallRule:
         approved = [Approved(each.kind, each.start_us, each.end_us) for each in allowed if each.kind in FOR_A_TIME]
         return Watch(hour_of=partial(localtime.hour_of, where=zone), quanta_per_mm=QUANTA_PER_MM, approvals=approved)
 
-    def _flow_streams(self, site: Site, at_us: int) -> list[str]:
-        """Datastreams out of which the flow of a site is computed."""
-        measures = self._registry.measures(site.id)
-        found = (measures.sensor(role, at_us) for role in ("stage", "flow", "meter"))
-        return [sensor.datastream for sensor in found if sensor is not None]
-
     def _until_us(self, step: Step, site: Site) -> int | None:
         """The end of the last hour that can be judged: flow and rain have been heard of after it."""
-        flow = self._newest_us(step, self._flow_streams(site, step.now_us), step.now_us)
+        flow = self._newest_us(step, flow_streams(self._registry, site, step.now_us), step.now_us)
         rain = self._newest_us(step, [gauge.datastream for gauge in site.gauges], step.now_us)
         if flow is None:
             return None
@@ -269,114 +225,6 @@ class OutfallRule:
             rain_gaps=rain.gaps,
         )
         return hours[1:]
-
-    # --- what is suspected ---
-
-    def _sync(self, step: Step, site: Site, line: _Line, start_us: int) -> None:
-        book = self._book(step, site)
-        seen = [each for each in episodes(line.judgements) if each.end_us >= start_us]
-        suspected, found = outside_approvals.split(seen, book.outside())
-        found += outside_approvals.barred(line.hours, line.judgements, book.outside())
-        wanted = [self._suspected(step, site, each, line.until_us, book) for each in suspected]
-        outside = [self._outside(step, site, each, line, book) for each in found if each.end_us >= start_us]
-        conn, now_us = step.conn, step.now_us
-        for change in episode_notices.sync(
-            conn, SuspectedDischarge, site.id, wanted, now_us, lambda fact: fact.span[1] >= start_us
-        ):
-            self._tell(step, change.key, change.fact, stands=change.stands)
-        for other in episode_notices.sync(
-            conn, OutsideApproval, site.id, outside, now_us, lambda fact: fact.span[1] >= start_us
-        ):
-            self._tell(step, other.key, other.fact, stands=other.stands)
-
-    def _tell(self, step: Step, key: str, fact: SuspectedDischarge | OutsideApproval, *, stands: bool) -> None:
-        withdraw(step.conn, key)
-        historical = step.now_us - fact.end_us > self._historical_after_us
-        suspicion.follow(
-            step.conn,
-            key,
-            kind=str(fact.__struct_config__.tag),
-            municipality=fact.municipality,
-            site=fact.site,
-            span=fact.span,
-            stands=stands,
-            historical=historical,
-            now_us=step.now_us,
-            provision=fact.provision if isinstance(fact, OutsideApproval) else "",
-        )
-        if stands and not historical:
-            told = to_be_told(step.conn, self._registry, fact.datastream, fact.municipality, step.now_us)
-            tell(step.conn, key, fact, told, "now", step.now_us)
-
-    def _suspected(self, step: Step, site: Site, episode: Episode, until_us: int, book: Book) -> SuspectedDischarge:
-        return SuspectedDischarge(
-            municipality=site.municipality,
-            site=site.id,
-            datastream=self._stream(step, site, episode.end_us),
-            start_us=episode.start_us,
-            end_us=episode.end_us,
-            ongoing=until_us - episode.end_us < _APART_US,
-            likeness=episode.proposal,
-            confidence=round(episode.confidence, 2),
-            evidence=_evidence(episode, book),
-        )
-
-    def _outside(
-        self, step: Step, site: Site, found: outside_approvals.Found, line: _Line, book: Book
-    ) -> OutsideApproval:
-        if found.episode is not None:
-            likeness, confidence = str(found.episode.proposal), round(found.episode.confidence, 2)
-            evidence = _evidence(found.episode, book)
-        else:
-            likeness, confidence, evidence = "", 1.0, {"flow_h": found.hours, "rain_driven_h": found.rain_hours}
-            evidence |= {} if found.high_m3_s is None else {"high_m3_s": found.high_m3_s}
-        return OutsideApproval(
-            municipality=site.municipality,
-            site=site.id,
-            datastream=self._stream(step, site, found.end_us),
-            start_us=self._since_us(step, site, found, line),
-            end_us=found.end_us,
-            ongoing=line.until_us - found.end_us < _APART_US,
-            likeness=likeness,
-            confidence=confidence,
-            evidence=evidence,
-            why=found.outside.why,
-            provision=found.outside.provision,
-            reference=found.outside.reference,
-        )
-
-    def _since_us(self, step: Step, site: Site, found: outside_approvals.Found, line: _Line) -> int:
-        """Since when it runs: where the hours kept do not reach back so far, as it was told before."""
-        if found.start_us - line.whole_us > _APART_US:
-            return found.start_us
-        told = [fact for _, fact in episode_notices.open_notices(step.conn, OutsideApproval, site.id)]
-        before = (
-            fact.start_us
-            for fact in told
-            if fact.why == found.outside.why and fact.start_us < line.whole_us and fact.end_us >= found.start_us
-        )
-        return min(before, default=found.start_us)
-
-    def _stream(self, step: Step, site: Site, at_us: int) -> str:
-        """Whose readings the flow comes from at an instant, else now."""
-        return (self._flow_streams(site, at_us) or self._flow_streams(site, step.now_us))[0]
-
-
-def _evidence(episode: Episode, book: Book) -> dict[str, float | int | str]:
-    evidence = {name: _plain(value) for name, value in episode.evidence.items()}
-    evidence["suspected_h"] = episode.hours
-    quanta = evidence.pop("rain", None)
-    if quanta is not None:
-        evidence["rain_in_72_h_mm"] = float(quanta) / QUANTA_PER_MM
-    standing = book.allowed_between(episode.start_us, episode.end_us)
-    if standing:
-        evidence["allowed_here"] = "; ".join(sorted({f"{each.kind} {each.reference}" for each in standing}))
-    return evidence
-
-
-def _plain(value: float | int | str) -> float | int | str:
-    """Without truth values, which JSON keeps apart from numbers."""
-    return ("yes" if value else "no") if isinstance(value, bool) else value
 
 
 def _after_last_rain(step: Step, gauge: str, at_us: int) -> int:
