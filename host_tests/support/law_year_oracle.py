@@ -190,9 +190,9 @@ class Oracle:
         return [(line[group], row)]
 
     def _tell_duty(self, duty: _Duty, fact: Fact, how: str = "", **more: Any) -> None:
-        how = how or (
-            "now" if duty.due_us is not None and not duty.advice and duty.due_us - self._now < 48 * _H else "digest"
-        )
+        if not how:  # at once what is due soon or was due; what was due a month ago can wait for the morning
+            soon = duty.due_us is not None and -30 * _DAY <= duty.due_us - self._now < 48 * _H
+            how = "now" if soon and not duty.advice else "digest"
         for person, row in self._tell(duty.town, how, fact, duty.due_us, **more):
             duty.told_to[person].append(row)
         duty.told_us = self._now
@@ -342,6 +342,7 @@ class Oracle:
         done_us = each.more["done"]
         if "trained_contractor" in each.more["roles"]:
             self._trained_there(each.site, local_day(done_us))
+            self._nameless(each.site, done_us)
         for chain in self._chains[each.site]:
             if chain.role in each.more["roles"] and chain.part[0] <= done_us < chain.part[1]:
                 assert chain.duty is not None and not chain.over
@@ -362,6 +363,14 @@ class Oracle:
         self._tell_duty(duty, ("clause", duty.site, duty.clause, due_us))
         self._remind(duty, due_us, ("duty", duty.site, duty.clause), lambda: duty.open, lambda: duty.told_us)
 
+    def _nameless(self, site: str, at_us: int) -> None:
+        """Somebody who is trained is on record while there is work, and the registry has nobody: asked once who it is."""
+        place, key = self._place[site], (site, "nameless")
+        begun = (site, "plan_on_site") in self._held and place.work_us <= at_us < (place.stabilised_us or _FOR_EVER)
+        if begun and not place.contractor and key not in self._held:
+            clause = self._clauses[place.town]["trained_contractor"][0]["id"]
+            self._held[key] = self._opened(_Duty(site, place.town, clause, None, self._now, advice=True))
+
     def _trained_there(self, site: str, day: date) -> None:
         self._there[site].add(day)
         bare = self._held.get((site, "bare", day))
@@ -374,6 +383,8 @@ class Oracle:
         place, clause = self._place[each.site], self._clauses[self._place[each.site].town]["contractor_presence"]
         for told, trained in each.more["days"].items():
             day = date.fromisoformat(told)
+            if trained:
+                self._nameless(place.id, _at(day, time(12)))
             works = any(a <= _at(day, time(12)) < b for a, b in self._parts.get(place.id, ()))
             if not trained and works and day not in self._there[place.id]:
                 duty = _Duty(place.id, place.town, clause[0]["id"], None, self._now)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import pytest
 from headwall_sim.law_year import make
+from support.law_year_oracle import Oracle
 from support.law_year_told import Told, must_be_told, was_told
 from support.long import LONG
 
 #: seed, sites, days
-PLAYED = [(1, 1000, 365)] if LONG else [(1, 20, 45), (2, 12, 60)]
+PLAYED = [(1, 1000, 365)] if LONG else [(1133, 20, 45), (1418, 20, 45)]
 
 
 @pytest.fixture(scope="module", params=PLAYED, ids=str)
@@ -33,9 +34,15 @@ def test_the_time_has_what_an_officer_is_written_about(year: tuple[Told, Told]) 
     kinds = {fact[:2] if fact[0] == "reminder" else fact[0] for _, _, _, fact in year[0]}
     assert kinds >= {
         "storm",
+        "spill",
         "clause",
         "list",
         ("reminder", "before"),
         ("reminder", "overdue"),
         ("reminder", "escalated"),
     }
+
+
+def test_all_happens_that_the_oracle_knows() -> None:
+    happened = {each.what for played in PLAYED for each in make(*played).happenings}
+    assert happened == {name.removeprefix("_on_") for name in vars(Oracle) if name.startswith("_on_")}

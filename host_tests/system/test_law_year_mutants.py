@@ -16,16 +16,16 @@ from headwall_sim.law_year import DAY_US, World, make
 from support.law_year_told import Told, must_be_told, was_told
 
 #: what a world has to have so that no fault passes by for want of it
-_KINDS: Final = {"clause", "storm", "list", "before", "overdue", "escalated"}
+_KINDS: Final = {"clause", "storm", "spill", "list", "before", "overdue", "escalated"}
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 @cache
 def small_world() -> tuple[World, Told]:
     """The first small world in which there is something of every kind, and what must be told of it."""
-    for seed in range(1, 500):
-        world = make(seed, 12, 20)
-        if len(world.happenings) < 60:
+    for seed in range(1325, 5000):  # the first is one, as long as the generator stays as it is
+        world = make(seed, 9, 8)
+        if len(world.happenings) < 30:
             told = must_be_told(world)
             if {fact[1] if fact[0] == "reminder" else fact[0] for *_, fact in told} >= _KINDS:
                 return world, told

@@ -131,6 +131,7 @@ class Play(PlayedTown):
         super().__init__("the year", ledger, settings, load_registry(registry_file), world.begins_us)
         self._world = world
         self._town = {place.id: place.town for place in world.places}
+        self._contractors = {place.id: place.contractor for place in world.places}
 
     def run(self) -> None:
         """The whole year; AssertionError where a rule or a mail fails."""
@@ -164,16 +165,20 @@ class Play(PlayedTown):
         entries.add_entry(conn, body, subject=each.site, done_us=done_us, by=_BY, now_us=self.clock.now)
 
     def _report(self, conn: sa.Connection, each: Happening) -> None:
-        signed = [entries.Signature(_BY, role) for role in each.more["roles"]]
+        signed = [entries.Signature(self._contractor(each.site), role) for role in each.more["roles"]]
         done_us = each.more["done"]
         given = {"visited_us": done_us, "delivered_us": done_us, "delivered_to": "the officer"}
         self._enter(conn, each, entries.SiteReport(signed=signed, **given))
 
     def _present(self, conn: sa.Connection, each: Happening) -> None:
         for day, trained in each.more["days"].items():
-            body = entries.Presence(day=day, work=True, contractors=["Tom Trained"] if trained else [])
+            body = entries.Presence(day=day, work=True, contractors=[self._contractor(each.site)] if trained else [])
             done_us = local_us(date.fromisoformat(day), time(12))
             entries.add_entry(conn, body, subject=each.site, done_us=done_us, by=_BY, now_us=self.clock.now)
+
+    def _contractor(self, site: str) -> str:
+        """Who is trained there; "Tom Trained" where the registry has nobody."""
+        return self._contractors.get(site) or "Tom Trained"
 
     def _plan_seen(self, conn: sa.Connection, each: Happening) -> None:
         self._enter(conn, each, entries.PlanSeen(there=True))
