@@ -249,3 +249,24 @@ def test_report_that_was_due_before_its_order_ended_stays_owed_and_one_after_it_
         assert house.open("monitoring_reports", "report") == ["2026-06-12 16:30"]
         house.at(until)
         assert house.open("monitoring_reports", "report") == left
+
+
+def test_contractor_whom_only_records_name_is_asked_for_as_advice_until_the_registry_has_him(make: Make) -> None:
+    house = make(project())
+    house.report("2026-06-03 10:00", ("Bella Builder", "trained_contractor"))
+    house.was_there("2026-06-04", "Tom")
+    house.was_there("2026-06-05", "Tom")
+    asked = house.at("2026-06-08 09:00").all("trained_contractor")
+    assert [(each.state, each.body.advice, each.body.due_us) for each in asked] == [("open", True, None)] * 2
+    assert sorted(each.body.asks.split()[2] for each in asked) == ["Bella", "Tom"]
+    assert not any("Tom" in each.body.occurrence for each in asked)  # a name does not stand in the log book's chain
+    registered = make(project(), contractor=True)
+    registered.report("2026-06-03 10:00", ("bella builder", "trained_contractor"))
+    assert [each.body.advice for each in registered.at("2026-06-08 09:00").all("trained_contractor")] == [False]
+
+
+def test_who_is_named_before_work_or_only_as_a_developer_needs_no_training(make: Make) -> None:
+    house = make(project(start="2026-06-10"))
+    house.was_there("2026-06-04", "Tom")
+    house.report("2026-06-12 10:00", ("Bella Builder", "developer"))
+    assert house.at("2026-06-15 09:00").all("trained_contractor") == []

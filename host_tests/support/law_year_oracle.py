@@ -364,7 +364,7 @@ class Oracle:
         self._remind(duty, due_us, ("duty", duty.site, duty.clause), lambda: duty.open, lambda: duty.told_us)
 
     def _nameless(self, site: str, at_us: int) -> None:
-        """Somebody who is trained is on record while there is work, and the registry has nobody: asked once who it is."""
+        """Who is trained is on record while there is work, and not in the registry: asked once who it is."""
         place, key = self._place[site], (site, "nameless")
         begun = (site, "plan_on_site") in self._held and place.work_us <= at_us < (place.stabilised_us or _FOR_EVER)
         if begun and not place.contractor and key not in self._held:

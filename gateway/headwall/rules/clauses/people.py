@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, time
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
+from headwall.law import localtime
 from headwall.law.provision import Provision
 from headwall.law.provisions import ContractorTraining
-from headwall.ledger.entries import Certification, Entry, Training
+from headwall.ledger.entries import Certification, Entry, Presence, SiteReport, Training
 from headwall.registry.model import Person
 from headwall.registry.project import SiteProject
-from headwall.rules.clauses.construction import Span, applies, overlaps, work
+from headwall.rules.clauses.construction import Span, applies, overlaps, who, work
 from headwall.rules.clauses.expected import Expected, recorded, unanswered
 from headwall.rules.clauses.look import FOREVER_US, Look
 
 #: training that ends is asked for so long before
 _AHEAD_US: Final = 60 * 86_400 * 1_000_000
 _CONTRACTOR: Final = "trained_contractor"
+_NOON: Final = time(12)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,43 @@ def trained_contractor(look: Look, provision: Provision) -> Iterator[Expected]:
             gone="" if had else unanswered(needed.over(look)),
         )
         yield from _again(look, provision, needed, had, answer)
+    yield from _unknown(look, provision, spans)
+
+
+def _unknown(look: Look, provision: ContractorTraining, spans: list[Span]) -> Iterator[Expected]:
+    """Who is on record as one who needs the training, and has no such part in the registry: one advice a name."""
+    people = [person for person, part in look.registry.parts(look.site.id) if part.entry.role in provision.roles]
+    known = {text.casefold() for person in people for text in (person.id, person.name)}
+    for name, (at_us, entry) in _on_record(look, provision, spans).items():
+        if name.casefold() in known:
+            continue
+        yield Expected(
+            provision,
+            name="",
+            occurrence=f"who is {hashlib.sha256(name.casefold().encode()).hexdigest()[:16]}",
+            starts={},
+            asks=f"Say who {name} is, and when the training was: a part in the site's registry, then the training",
+            owed_by=who(look, at_us, "developer", "applicant"),
+            evidence={"named by": f"{entry.by}, entry {entry.id}", "on": str(look.day(at_us))},
+            answer=f"headwall record training PERSON --hours {provision.hours} --reference TEXT --by NAME",
+            advice=True,
+        )
+
+
+def _on_record(look: Look, provision: ContractorTraining, spans: list[Span]) -> dict[str, tuple[int, Entry[Any]]]:
+    """Names under reports, and of who was there while there was work: since when, and the entry that says so."""
+    found: list[tuple[int, str, str, Entry[Any]]] = []
+    for report in look.entries(SiteReport):
+        named = [each.name for each in report.body.signed if each.role in provision.roles]
+        found += [(report.body.visited_us, report.digest, name, report) for name in named]
+    for there in look.entries(Presence) if _CONTRACTOR in provision.roles else ():
+        noon_us = localtime.time_of_day_us(date.fromisoformat(there.body.day), _NOON, look.where)
+        found += [(noon_us, there.digest, name, there) for name in there.body.contractors]
+    first: dict[str, tuple[int, Entry[Any]]] = {}
+    for at_us, _, name, entry in sorted(found, key=lambda each: each[:-1]):
+        if any(start_us <= at_us < end_us for start_us, end_us in spans):
+            first.setdefault(name, (at_us, entry))
+    return first
 
 
 def _again(
