@@ -17,6 +17,9 @@ from headwall.notify.permit_rows import permit_rows
 from headwall.registry.model import Person
 from headwall.rules.facts import ClauseDuty
 
+#: what makes something due was noticed: whether it is a violation a person says
+_SEEN = "First seen"
+
 
 def clause_duty(look: Lookup, fact: ClauseDuty, reader: Person) -> Section:
     """One duty; as advice where the code has it so."""
@@ -25,7 +28,7 @@ def clause_duty(look: Lookup, fact: ClauseDuty, reader: Person) -> Section:
         heading=f"{look.site_name(fact.site)}: {wording.first_lower(fact.asks)}{_when(look, fact, zone)}",
         tone=_tone(look, fact),
         lead=tuple(_lead(look, fact, zone)),
-        steps=tuple(_steps(fact, rule)),
+        steps=tuple(_steps(look, fact, rule)),
         blocks=(
             _clock_block(fact, rule, zone),
             *_evidence_blocks(fact),
@@ -39,8 +42,10 @@ def clause_duty(look: Lookup, fact: ClauseDuty, reader: Person) -> Section:
 def _when(look: Lookup, fact: ClauseDuty, zone: tzinfo) -> str:
     if fact.trigger_gone:
         return ", asked no longer"
-    if fact.due_us is None or fact.advice:
+    if fact.due_us is None:
         return ", advice" if fact.advice else ""
+    if fact.advice:
+        return f", advice for {wording.due_time(fact.due_us, zone)}"
     if fact.not_before:
         return f", not before {wording.full_time(fact.due_us, zone)}"
     return f", {'was due' if fact.due_us < look.now_us else 'due'} {wording.due_time(fact.due_us, zone)}"
@@ -87,21 +92,23 @@ def _standing(look: Lookup, fact: ClauseDuty) -> str:
     return f"{owed}, in {wording.duration(away_us)} at the latest."
 
 
-def _steps(fact: ClauseDuty, rule: Provision | None) -> list[str]:
+def _steps(look: Lookup, fact: ClauseDuty, rule: Provision | None) -> list[str]:
     if fact.trigger_gone:
         return []
-    goes = f" It goes to {rule.owed_to}." if rule and rule.owed_to and rule.owed_to != fact.owed_by else ""
-    copies = f" A copy goes to {wording.listed(rule.copied_to)}." if rule and rule.copied_to else ""
-    means = f" By what means: {wording.listed(rule.means, 'or')}." if rule and rule.means else ""
+    goes = copies = means = ""
+    if rule is not None and not fact.advice:
+        goes = f" It goes to {rule.owed_to}." if rule.owed_to not in ("", fact.owed_by) else ""
+        copies = f" A copy goes to {wording.listed(rule.copied_to)}." if rule.copied_to else ""
+        means = f" By what means: {wording.listed(rule.means, 'or')}." if rule.means else ""
     return [
-        f"Ask {fact.owed_by} for it, or see that it is done.{goes}{copies}{means}",
+        f"{look.ask(fact.municipality, fact.owed_by)}{goes}{copies}{means}",
         "Enter what was done (below). It stays open until a named person has entered it.",
     ]
 
 
 def _clock_block(fact: ClauseDuty, rule: Provision | None, zone: tzinfo) -> Block:
     rows = [
-        row(wording.first_upper(START_TEXT[name]), wording.full_time(at_us, zone))
+        row(_SEEN if name == "discovery" else wording.first_upper(START_TEXT[name]), wording.full_time(at_us, zone))
         for name, at_us in fact.starts.items()
         if name in START_TEXT
     ]

@@ -90,6 +90,12 @@ class Lookup:
         found = {entry.id: entry for entry in self.registry.municipalities}.get(municipality)
         return self._profiles.get(found.profile) if found else None
 
+    def ask(self, municipality: str, owed_by: str) -> str:
+        """What an officer does about something owed; what is his own he is not told to ask for."""
+        profile = self.profile(municipality)
+        own = profile is not None and owed_by.removeprefix("the ").casefold() == profile.officer.casefold()
+        return "See that it is done." if own else f"Ask {owed_by} for it, or see that it is done."
+
     def provision(self, municipality: str, provision: str) -> Provision | None:
         """A provision by its id, with who confirmed its section number."""
         profile = self.profile(municipality)

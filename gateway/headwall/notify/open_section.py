@@ -83,7 +83,7 @@ def _case(look: Lookup, fact: OpenMatters, case: OpenCase) -> tuple[str, ...]:
     ]
     if case.due_us is not None:
         was = "was due" if case.due_us <= fact.at_us else "due"
-        lines.append(f"{case.clock}: {was} {wording.due_short(case.due_us, zone)}")
+        lines.append(f"{wording.first_upper(case.clock)}: {was} {wording.due_short(case.due_us, zone)}")
     return tuple(lines)
 
 

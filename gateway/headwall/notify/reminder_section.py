@@ -42,7 +42,7 @@ def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section
         heading=_heading(look, facts),
         tone=_TONES.get(stage, "late"),
         lead=tuple(_lead(look, facts)),
-        steps=tuple(_steps(facts)),
+        steps=tuple(_steps(look, facts)),
         blocks=tuple(_block(look, fact, reader) for fact in facts),
     )
 
@@ -88,9 +88,12 @@ def _lead(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
     ]
 
 
-def _steps(facts: Sequence[Reminder]) -> list[str]:
-    who = "those named below" if len(facts) > 1 else facts[0].owed_by or "those named below"
-    asked = [f"Ask {who} for {'it' if len(facts) == 1 else 'what they owe'}, or see that it is done."]
+def _steps(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
+    one = facts[0]
+    if len(facts) > 1:
+        asked = ["Ask those named below for what they owe, or see that it is done."]
+    else:
+        asked = [look.ask(one.municipality, one.owed_by or "those named below")]
     if facts[0].stage == "escalated":
         asked.insert(0, f"Ask {wording.listed(facts[0].told)} who takes care of it." if facts[0].told else "See to it.")
     return [

@@ -31,6 +31,7 @@ _GONE = {
     "site": "the site was not active, or had another gauge, when the depth was reached",
     "merged": "its storm turned out to be one with an earlier storm",
 }
+_NAMED = 2  # so many sites stand in a heading by name; of more it has the number
 _CAME_LATE = "This corrects an earlier mail, since data came late."
 _CLOSE = "Close the duty when the report has come in (below). It stays open until a named person does."
 
@@ -84,7 +85,7 @@ class StormSection:
         return f"{self.places()}: inspection report{many} {self._due_words()} {self.due()}"
 
     def places(self) -> str:
-        if len(self._duties) > 2:
+        if len(self._duties) > _NAMED:
             return f"{len(self._duties)} sites"
         return wording.listed([self._look.site_name(duty.site) for duty in self._duties])
 
@@ -156,7 +157,13 @@ class StormSection:
                 f"{wording.duration(one.learned_us - one.crossing_us)}."
             )
         doubt = gauge_rows.doubt_lead(self._look, one.datastream, one.storm)
-        return [*lines, self._what_happened(), *doubt, *self._closed_lead()]
+        return [*lines, self._what_happened(), *self._sites(), *doubt, *self._closed_lead()]
+
+    def _sites(self) -> list[str]:
+        """Which sites, where the heading only counts them."""
+        if len(self._duties) <= _NAMED:
+            return []
+        return [f"The sites: {wording.listed([self._look.site_name(duty.site) for duty in self._duties])}."]
 
     def _zone_name(self) -> str:
         return short(self._one.due_us, self._zone).rpartition(" ")[2]
