@@ -3,8 +3,13 @@ on the day on which it must, once, as an oracle has worked it out apart."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+
 import pytest
+from headwall_sim import law_year
 from headwall_sim.law_year import make
+from support import law_year_oracle
 from support.law_year_oracle import Oracle
 from support.law_year_told import Told, must_be_told, was_told
 from support.long import LONG
@@ -46,3 +51,11 @@ def test_the_time_has_what_an_officer_is_written_about(year: tuple[Told, Told]) 
 def test_all_happens_that_the_oracle_knows() -> None:
     happened = {each.what for played in PLAYED for each in make(*played).happenings}
     assert happened == {name.removeprefix("_on_") for name in vars(Oracle) if name.startswith("_on_")}
+
+
+def test_the_oracle_takes_nothing_of_headwall() -> None:
+    for module in (law_year, law_year_oracle):
+        tree = ast.parse(inspect.getsource(module))
+        taken = [each.module or "" for each in ast.walk(tree) if isinstance(each, ast.ImportFrom)]
+        taken += [name.name for each in ast.walk(tree) if isinstance(each, ast.Import) for name in each.names]
+        assert [name for name in taken if name.startswith("headwall")] in ([], ["headwall_sim.law_year"])
