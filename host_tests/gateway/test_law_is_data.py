@@ -58,7 +58,7 @@ _OWN: dict[str, set[str]] = {
     "notify/smtp.py": {"_still_answers", "_envelope", "_content"},  # answers of a mail server
     "notify/storm_section.py": {"_to_call", "_FIRED"},
     "notify/wording.py": {"full_time", "duration"},
-    "reports/evidence.py": {"picture", "_ticks", "_tick"},
+    "reports/evidence.py": {"picture", "_AFTER_STORM_US", "_ticks", "_tick"},
     "rules/approval_spans.py": {"_NEAR_US"},
     "rules/clause_duties.py": {"_SOON_US", "_AT_ONCE"},
     "rules/clauses/approvals.py": {"_AHEAD_US", "_holds_at_noon", "_occurrence"},
