@@ -8,10 +8,10 @@ for each (site, provision, name, occurrence). One that is open is told however o
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +32,7 @@ from headwall.rules.duties import Duty
 from headwall.rules.facts import Answer, ClauseDuty
 from headwall.rules.layers import Stretch
 from headwall.rules.tell import officers_or_operators, refresh, tell_duty, withdraw_duty
+from headwall.rules.wakes import Wakes
 
 log = structlog.get_logger("rules")
 #: what is due so soon is told at once, the rest in the digest
@@ -57,8 +58,7 @@ class ClauseDutyRule:
         self._profiles = profiles
         self._historical_after_us = historical_after_us
         self._seen: Newest | None = None
-        self._wake: list[tuple[int, str]] = []
-        self._wakes: dict[str, int] = {}
+        self._wakes = Wakes()
         self._fresh = {site.id for site in registry.sites}  # not looked at since what is kept was forgotten
         self._by_stream: dict[str, set[str]] = defaultdict(set)
         self._by_municipality: dict[str, list[str]] = defaultdict(list)
@@ -71,21 +71,20 @@ class ClauseDutyRule:
                 self._by_stream[datastream].add(site.id)
 
     def next_us(self) -> int | None:
-        return self._wake[0][0] if self._wake else None
+        return self._wakes.next_us()
 
     def forget(self) -> None:
         self._seen = None
-        self._wake.clear()
         self._wakes.clear()
         self._fresh = {site.id for site in self._registry.sites}
 
     def judge(self, step: Step) -> None:
         if self._seen is None:
             for site in sorted(self._fresh):
-                self._rest(site, step.now_us)
+                self._wakes.set(site, step.now_us)
         for site in sorted(self._entered(step.conn)):
-            self._rest(site, step.now_us)
-        whole = self._woken(step.now_us)
+            self._wakes.set(site, step.now_us)
+        whole = set(islice(self._wakes.take(step.now_us), _AT_ONCE))  # others wait for the ledger meanwhile
         spoken = {site for datastream in step.measured for site in self._by_stream.get(datastream, ())}
         for site in sorted(whole):
             self._guarded(step, self._registry.require_site(site), None)
@@ -115,21 +114,6 @@ class ClauseDutyRule:
         own = [name] if self._registry.site(name) else self._by_stream.get(name, ())
         return {*own, *self._by_person.get(name, ())}
 
-    def _woken(self, now_us: int) -> set[str]:
-        """Sites whose instant has come; so many a step, since others wait for the ledger meanwhile."""
-        found: set[str] = set()
-        while self._wake and self._wake[0][0] <= now_us and len(found) < _AT_ONCE:
-            at_us, site = heapq.heappop(self._wake)
-            if self._wakes.get(site) == at_us:
-                found.add(site)
-        return found
-
-    def _rest(self, site: str, again_us: int | None) -> None:
-        self._wakes.pop(site, None)
-        if again_us is not None:
-            self._wakes[site] = again_us
-            heapq.heappush(self._wake, (again_us, site))
-
     # --- one site ---
 
     def _guarded(self, step: Step, site: Site, kinds: frozenset[str] | None) -> None:
@@ -138,7 +122,7 @@ class ClauseDutyRule:
         with step.guarded(subject, Stretch("", step.now_us, step.now_us)):
             self._judge_site(step, site, kinds)
         if subject in step.failures:
-            self._rest(site.id, step.now_us + _RETRY_US)
+            self._wakes.set(site.id, step.now_us + _RETRY_US)
 
     def _judge_site(self, step: Step, site: Site, kinds: frozenset[str] | None) -> None:
         profile = self._profiles[self._registry.municipality(site.municipality).profile]
@@ -165,9 +149,9 @@ class ClauseDutyRule:
                 self._keep(step, held, None)
         if kinds is None:
             self._fresh.discard(site.id)
-        wakes_us = self._wakes.get(site.id)
+        wakes_us = self._wakes.at_us(site.id)
         if kinds is None or (look.again_us is not None and (wakes_us is None or look.again_us < wakes_us)):
-            self._rest(site.id, look.again_us)
+            self._wakes.set(site.id, look.again_us)
 
     def _planned(self, step: Step, look: Look, provision: Provision, planner: Planner) -> dict[_Key, Expected] | None:
         """What a clause makes due, by what tells it apart; None where its planner failed, which is noted."""
@@ -196,9 +180,11 @@ class ClauseDutyRule:
 
     def _fact(self, look: Look, expected: Expected) -> ClauseDuty:
         provision, due, not_before = expected.provision, clocks.Due(None, None, None), False
+        remind_us = None
         if expected.name:
             due = look.due(provision, expected.name, expected.starts)
             not_before = provision.deadline(expected.name).holds == "after"
+            remind_us = look.remind_us(provision, expected.name, expected.starts)
         done = expected.done
         return ClauseDuty(
             duty=0,
@@ -215,6 +201,7 @@ class ClauseDutyRule:
             lenient_us=due.lenient_us,
             due_us=due.taken_us,
             learned_us=look.now_us,
+            remind_us=remind_us,
             evidence=dict(expected.evidence),
             answer=expected.answer,
             advice=expected.advice,

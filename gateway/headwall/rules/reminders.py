@@ -28,6 +28,7 @@ from headwall.rules.facts import Reminder, StormDuty
 from headwall.rules.layers import Stretch
 from headwall.rules.reminding import Due, Message, come, messages, next_us
 from headwall.rules.tell import accepted, tell, to_be_told
+from headwall.rules.wakes import Wakes
 from headwall.settings import NotifySettings
 
 _SECOND_US: Final = 1_000_000
@@ -54,6 +55,7 @@ class _Matter:
     at_once_us: tuple[int, ...] = ()
     not_before: bool = False
     moved: bool = False
+    remind_us: int | None = None
 
 
 class ReminderRule:
@@ -65,22 +67,22 @@ class ReminderRule:
         self._registry = registry
         self._leads_us = sorted({round(hours * HOUR_US) for hours in settings.remind_h})
         self._escalate_us = round(settings.escalate_h * HOUR_US)
-        self._next: dict[str, int] = {}
+        self._wakes = Wakes()
         self._read: int | None = None
 
     def next_us(self) -> int | None:
-        return min(self._next.values(), default=None)
+        return self._wakes.next_us()
 
     def forget(self) -> None:
-        self._next.clear()
+        self._wakes.clear()
         self._read = None
 
     def judge(self, step: Step) -> None:
         through = log_book.head(step.conn).n
         keys = set(self._everything(step.conn) if self._read is None else self._changed(step.conn, self._read, through))
-        keys |= {key for key, instant in self._next.items() if instant <= step.now_us}
+        keys.update(self._wakes.take(step.now_us))
         for key in sorted(keys):
-            self._next[key] = step.now_us + _RETRY_US
+            self._wakes.set(key, step.now_us + _RETRY_US)
             with step.guarded(f"reminders of {key}", Stretch("", step.now_us, step.now_us)):
                 self._follow(step, key)
         self._read = through
@@ -115,6 +117,7 @@ class ReminderRule:
                 acknowledged=seen,
                 line=len(line),
                 at_once_us=matter.at_once_us,
+                remind_us=matter.remind_us,
                 moved=matter.moved,
                 not_before=matter.not_before,
             )
@@ -122,10 +125,7 @@ class ReminderRule:
             for message in come(planned, step.now_us):
                 self._tell(step, matter, message, line)
             coming += [instant for instant in [next_us(planned, step.now_us)] if instant is not None]
-        if coming:
-            self._next[key] = min(coming)
-        else:
-            self._next.pop(key, None)
+        self._wakes.set(key, min(coming, default=None))
 
     def _tell(self, step: Step, matter: _Matter, message: Message, line: list[list[Person]]) -> None:
         before_us = matter.fact.previous_due_us if message.stage == "moved" else None
@@ -164,9 +164,11 @@ class ReminderRule:
             answer="" if isinstance(fact, StormDuty) else fact.answer,
         )
         gauge = fact.datastream if isinstance(fact, StormDuty) else ""
-        not_before = not isinstance(fact, StormDuty) and fact.not_before
-        key = acknowledgements.matter("duty", number)
-        yield _Matter(key, reminder, _told_us(conn, duty), gauge, not_before=not_before)
+        key, told_us = acknowledgements.matter("duty", number), _told_us(conn, duty)
+        if isinstance(fact, StormDuty):
+            yield _Matter(key, reminder, told_us, gauge)
+        else:
+            yield _Matter(key, reminder, told_us, gauge, not_before=fact.not_before, remind_us=fact.remind_us)
 
     def _case(self, conn: sa.Connection, number: int) -> Iterator[_Matter]:
         """The clocks of a case that run, that somebody has to meet, and that are not met."""
