@@ -65,7 +65,7 @@ def test_a_step_that_may_not_follow_says_so_in_words(desk: Desk) -> None:
 
 def test_a_draft_is_shown_without_a_name_and_nothing_else_is(desk: Desk) -> None:
     said = desk.run("case", "letter", "1", "--text")
-    assert "Notice of violation" in said
+    assert "NOTICE OF VIOLATION" in said
     shown = json.loads(desk.run("case", "letter", "1", "--text", "--json"))
     assert (shown["kind"], shown["text"]) == ("notice", said)
     for more in ((), ("--sign",)):

@@ -114,7 +114,7 @@ class Links:
 
 def _make_key(file: Path) -> None:
     """Write a new key beside its place, whole and on the disk, before it gets its name; one that is there stays."""
-    new = file.with_name(f"{file.name}.{secrets.token_hex(4)}.new")
+    new = file.with_name(f"{file.name}.{secrets.token_hex(_KEY_BYTES)}.new")
     made = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(made, "w", encoding="ascii") as written:

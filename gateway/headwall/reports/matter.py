@@ -105,7 +105,8 @@ class Matter:
         if clock is None or clock.clock.taken_us is None:
             return ""
         taken_us = clock.clock.taken_us
-        if clock.clause.deadline(name).holds == "on":
+        of_code = [each for each in clock.clause.deadlines if each.name == name]  # none where the notice sets the time
+        if of_code and of_code[0].holds == "on":
             return self.time(taken_us).rpartition(",")[0]
         said = due_time(taken_us, self.where)
         return f"the {said}" if said.startswith("end of ") else said
