@@ -642,9 +642,12 @@ class Oracle:
         if deadline is None:
             return
         town = self._place[each.site].town
-        self._held[each.site, "reasons"] = self._opened(
-            _Duty(each.site, town, clause["id"], _business(self._now, deadline["strict"]["count"]), self._now)
-        )
+        due_us, again_us = (_business(self._now, deadline[name]) for name in ("count", "remind"))
+        duty = self._opened(_Duty(each.site, town, clause["id"], due_us, self._now))
+        self._held[each.site, "reasons"] = duty
+        if again_us not in [due_us - lead * _H for lead in _LEADS_H]:  # else the lead says it
+            fact = ("reminder", "before", "duty", duty.site, duty.clause, due_us)
+            self._plan(again_us, lambda: duty.open and self._tell(town, "now", fact, due_us, 0))
 
     def _on_reasons(self, each: Happening) -> None:
         if (each.site, "reasons") in self._held:

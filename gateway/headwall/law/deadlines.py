@@ -124,11 +124,15 @@ class Deadline(Table):
     lenient: Reading = Reading()
     #: the code's own measure where it gives no number ("within a reasonable time"); a count beside it is a proposal
     says: str = ""
+    #: what is proposed so is asked for again when so much of its unit is over, before it is due
+    remind: int | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _has_a_measure(self) -> Deadline:
         if self.count is None and not self.says:
             raise ValueError(f"{self.name}: write count, or in says what the code says instead of a number")
+        if self.remind is not None and not (self.says and self.count is not None and self.remind < self.count):
+            raise ValueError(f"{self.name}: remind goes with says, and is less than count")
         return self
 
     def read(self, reading: Reading) -> Deadline:

@@ -175,6 +175,7 @@ class ClauseDuty(msgspec.Struct, frozen=True, tag="clause_duty"):
         owed_by: person or firm; as the code has it where the registry knows nobody.
         strict_us, lenient_us, due_us: by both readings of the code, and the one that counts; None: not known, or the
             code gives no number.
+        remind_us: when it is asked for again before it is due, where the profile proposes that.
         answer: the command that enters what answers it; "": the duty is closed by its number.
         advice: no duty by the code: never overdue.
         not_before: `due_us` is when something may be done at the earliest: nobody is late after it.
@@ -196,6 +197,7 @@ class ClauseDuty(msgspec.Struct, frozen=True, tag="clause_duty"):
     lenient_us: int | None
     due_us: int | None
     learned_us: int
+    remind_us: int | None = None
     evidence: dict[str, str | int | float] = {}
     answer: str = ""
     advice: bool = False

@@ -19,6 +19,7 @@ class Due:
         line: how many groups of persons there are to tell, one after the other.
         at_once_us: for what is due at once: how long after it each group of the line is told; the last goes for all
             that follow. Empty: by the usual time.
+        remind_us: asked for again then, whatever the leads are.
         moved: its time was told otherwise before, or was over when it was learned: it is told anew.
         not_before: nobody is late after `due_us`, and nothing may be done before.
     """
@@ -28,6 +29,7 @@ class Due:
     acknowledged: bool
     line: int
     at_once_us: Sequence[int] = ()
+    remind_us: int | None = None
     moved: bool = False
     not_before: bool = False
 
@@ -65,6 +67,8 @@ def messages(due: Due, leads_us: Sequence[int], escalate_us: int) -> list[Messag
         for lead_us in leads_us
         if due.due_us - lead_us >= due.told_us + lead_us // 2
     ]
+    if due.remind_us is not None and due.told_us < due.remind_us < due.due_us:
+        found.append(Message(due.remind_us, "before", 0, "again"))
     if due.moved:
         found.append(Message(due.told_us, "moved", 0, f"moved{due.told_us // 1_000_000}"))
     if due.due_us > due.told_us:

@@ -150,6 +150,14 @@ class Look:
         """When a deadline of a clause falls, under both readings."""
         return self.profile.due(expected_by, expected_by.deadline(name), starts, self.where)
 
+    def remind_us(self, expected_by: Provision, name: str, starts: Mapping[Start, int]) -> int | None:
+        """When it is asked for again before that deadline, where the profile proposes it."""
+        deadline = expected_by.deadline(name)
+        if deadline.remind is None:
+            return None
+        first = deadline.model_copy(update={"count": deadline.remind})
+        return self.profile.due(expected_by, first, starts, self.where).taken_us
+
     def in_force(self, provision: Provision) -> tuple[int, int]:
         """From when to when a clause is in force here; without dates in the source always."""
         since, until = provision.valid_from, provision.valid_to
