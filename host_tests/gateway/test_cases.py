@@ -316,7 +316,7 @@ def test_nobody_opens_a_case_without_a_name_or_at_no_site(house: OutfallHouse) -
         ("confirm", {}, "needs its reason"),
         ("dismiss", {"note": " "}, "needs its reason"),
         ("note", {}, "needs its reason"),
-        ("serve", {}, "is a step from confirmed, notice_served, in_correction"),
+        ("serve", {}, "is a step from confirmed, notice served, in correction"),
         ("decide", {"outcome": "upheld"}, "is a step from appealed, decided"),
         ("close", {"note": "done"}, "is a step from confirmed"),
         ("review", {"times": {"issued": START}}, "review tells no issued"),
