@@ -15,6 +15,7 @@ from headwall.notify.content import Content
 from headwall.notify.grouping import Batch
 from headwall.notify.render import line_html, render_html, render_text
 from headwall.registry.model import Person
+from headwall.reports import log_book
 from headwall.rules.facts import ClauseDuty, Fact, to_body
 from headwall.settings import NotifySettings
 from hypothesis import given
@@ -133,3 +134,10 @@ def test_a_storm_over_many_sites_names_them_before_their_blocks(ledger: Ledger) 
     assert section.heading.startswith("40 sites: ")
     (named,) = (line for line in section.lead if line.startswith("The sites: "))
     assert all(f"Lot {n}" in named for n in range(1, 41))
+
+
+def test_the_log_book_on_paper_has_words_for_states_and_leaves_files_as_they_are_named() -> None:
+    digest = "0123456789ab" + "c" * 52
+    told = f"state notice_served; clause elmsford-288-11a-notice; name photo_of_brook.jpg; file {digest}"
+    said = "state notice served; clause elmsford-288-11a-notice; name photo_of_brook.jpg; file 0123456789ab…"
+    assert log_book.shown(told) == said

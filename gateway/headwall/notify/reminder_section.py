@@ -96,9 +96,10 @@ def _steps(look: Lookup, facts: Sequence[Reminder]) -> list[str]:
         asked = [look.ask(one.municipality, one.owed_by or "those named below")]
     if facts[0].stage == "escalated":
         asked.insert(0, f"Ask {wording.listed(facts[0].told)} who takes care of it." if facts[0].told else "See to it.")
+    otherwise = "" if all(fact.duty is None for fact in facts) else ", or that you decide otherwise"
     return [
         *asked,
-        "Enter what was done, or that you decide otherwise (below). It stays open until a named person does.",
+        f"Enter what was done{otherwise} (below). It stays open until a named person does.",
         "If you look after it, say so with the link at the end of this mail: then it goes to nobody else. That closes "
         "nothing.",
     ]

@@ -126,8 +126,9 @@ def as_pdf(found: list[Line], *, title: str, about: list[str], head: log_book.He
 
 
 def shown(what: str) -> str:
-    """As people read it: of a SHA-256 its beginning."""
-    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1…", what)
+    """As people read it: of a SHA-256 its beginning, and names of the program in words; a file's name as it is."""
+    words = re.sub(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])", lambda found: found[0].replace("_", " "), what)
+    return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1…", words)
 
 
 def _cells(line: Line) -> list[str]:
