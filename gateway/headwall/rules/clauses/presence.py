@@ -21,6 +21,7 @@ from headwall.rules.clauses.look import Look
 
 _WEEK: Final = timedelta(days=7)
 _DAYS_TOLD: Final = 5
+_NAME: Final = "week of "
 
 
 def contractor_presence(look: Look, provision: Provision) -> Iterator[Expected]:
@@ -68,7 +69,8 @@ def _days_without(
 
 def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[str, Entry[Any]]) -> Iterator[Expected]:
     """Weeks in a row, each over, of which the record has holes: one advice, by the first of them."""
-    asked_before = {each.occurrence for each in look.held if each.provision == provision.id}
+    held = (each.occurrence for each in look.held if each.provision == provision.id)
+    asked_before = {date.fromisoformat(each.removeprefix(_NAME)) for each in held if each.startswith(_NAME)}
     spans = joined((each.start_us, each.end_us) for each in parts)
 
     def kind(week: _Week) -> tuple[int, bool]:
@@ -80,9 +82,9 @@ def _weeks(look: Look, provision: Provision, parts: list[Work], known: Mapping[s
         if not full:
             yield _row(look, provision, weeks, known, gone=over)
         for week in weeks if full else weeks[1:]:  # of these only what was asked before they were full, or joined
-            if week.name in asked_before and full:
+            if week.monday in asked_before and full:
                 yield _row(look, provision, [week], known, done=known[week.days[-1]])
-            elif week.name in asked_before:
+            elif week.monday in asked_before:
                 yield _row(look, provision, [week], known, gone=f"asked with the {weeks[0].name}")
 
 
@@ -95,7 +97,7 @@ class _Week(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"week of {self.monday.isoformat()}"
+        return f"{_NAME}{self.monday.isoformat()}"
 
 
 def _over(look: Look, spans: list[Span]) -> Iterator[_Week]:
@@ -112,10 +114,12 @@ def _over(look: Look, spans: list[Span]) -> Iterator[_Week]:
     if this in span_of:
         look.wake(localtime.midnight_us(this + _WEEK, look.where))
     for monday, n in span_of.items():
+        if monday == this:
+            return
         days: Sequence[str] = _business_days(monday)
         if monday in edges:
             days = [day for day in days if _within(look, spans, date.fromisoformat(day))]
-        if days and monday < this:
+        if days:
             yield _Week(n, monday, days)
 
 
