@@ -10,6 +10,7 @@ from headwall.law.deadlines import Deadline, Reading, Unit
 from headwall.law.profile import Profile, load_profile, profile_names
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 NEW_YORK = localtime.zone("America/New_York")
 CLOSES = time(16, 30)
@@ -125,6 +126,14 @@ def test_two_readings_with_starts_of_their_own_wait_for_those() -> None:
 def test_measure_without_a_number_has_no_instant() -> None:
     asked = Deadline.model_validate({"name": "x", "starts": "notification", "takes": "later", "says": "promptly"})
     assert run(asked, "2026-06-01 09:00") == clocks.Due(None, None, None)
+
+
+@pytest.mark.parametrize("changes", [{"says": ""}, {"count": None}, {"remind": 3}, {"remind": 0}])
+def test_reminder_belongs_to_a_proposed_time_and_lies_before_its_end(changes: dict[str, object]) -> None:
+    proposed: dict[str, object] = {"name": "x", "starts": "suspension", "takes": "earlier", "says": "soon", "count": 3}
+    assert Deadline.model_validate({**proposed, "remind": 2}).remind == 2
+    with pytest.raises(ValidationError):
+        Deadline.model_validate({**proposed, "remind": 2, **changes})
 
 
 def test_immediately_is_the_instant_itself() -> None:

@@ -126,6 +126,15 @@ def test_what_is_told_again_has_its_place_in_time(
     assert ("overdue" in [each.stage for each in told]) == (due_us > told_us)
 
 
+@given(st.integers(0, 30 * DAY_US), st.integers(0, 30 * DAY_US), st.integers(0, 30 * DAY_US))
+def test_what_a_profile_asks_again_for_comes_once_between_telling_and_due(
+    told_us: int, again_us: int, due_us: int
+) -> None:
+    told = messages(Due(due_us, told_us, True, 2, remind_us=again_us), [48 * HOUR_US], DAY_US)
+    again = [each.at_us for each in told if each.name == "again"]
+    assert again == ([again_us] if told_us < again_us < due_us else [])
+
+
 @given(st.integers(0, 30 * DAY_US), st.integers(0, 30 * DAY_US))
 def test_looking_late_tells_each_group_the_newest_alone(due_us: int, now_us: int) -> None:
     told = messages(Due(due_us, 0, False, 3), [4 * HOUR_US, 48 * HOUR_US], DAY_US)
