@@ -109,7 +109,7 @@ def town(people: list[dict[str, Any]] = PEOPLE, **said: Any) -> Iterator[Town]:
 @given(
     due_us=st.integers(0, 20 * DAY_US),
     told_us=st.integers(0, 20 * DAY_US),
-    leads_us=st.lists(st.integers(1, 5 * DAY_US), max_size=4),
+    leads_us=st.lists(st.integers(2, 5 * DAY_US), max_size=4),
     line=st.integers(0, 4),
     acknowledged=st.booleans(),
 )
