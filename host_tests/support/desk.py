@@ -31,13 +31,15 @@ class Desk:
         self.url = f"sqlite:///{folder / 'headwall.db'}"
         self._config = folder / "headwall.toml"
         self._config.write_text(SETTINGS, "utf-8")
+        self.said = ""
 
     def run(self, *arguments: str) -> str:
-        """Standard output of a command that must succeed; an error raised on purpose is raised here."""
+        """Standard output of a command that must succeed; an error raised on purpose is raised here. `said`: the rest."""
         result = CliRunner().invoke(build(arguments[0]), [*arguments, "--config", str(self._config)])
         if isinstance(result.exception, HeadwallError):
             raise result.exception
         assert result.exit_code == 0, (result.output, result.exception)
+        self.said = result.stderr
         return result.stdout
 
     def rows(self, table: sa.Table) -> list[Any]:
