@@ -34,7 +34,7 @@ class Desk:
         self.said = ""
 
     def run(self, *arguments: str) -> str:
-        """Standard output of a command that must succeed; an error raised on purpose is raised here. `said`: the rest."""
+        """Standard output of a command that must succeed; what else it prints is `said`. Its own errors are raised."""
         result = CliRunner().invoke(build(arguments[0]), [*arguments, "--config", str(self._config)])
         if isinstance(result.exception, HeadwallError):
             raise result.exception
