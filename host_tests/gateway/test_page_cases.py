@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from headwall.ledger import schema
 from headwall.web.rendering import render
 from headwall.web.status import Status, build_status
 from support.case_town import NEW_YORK, CaseTown, local
@@ -55,3 +57,14 @@ def test_a_case_that_has_ended_is_not_on_the_page(town: CaseTown) -> None:
     town.open("spill", "10-09 17:30")
     town.take("dismiss", "10-09 18:00")
     assert "CALL FIRST" not in page(status(town, "10-09 18:30"))
+
+
+def test_a_case_that_cannot_be_read_is_named_and_the_page_stands(town: CaseTown) -> None:
+    town.open("suspected_discharge", "10-09 09:00")
+    town.open("spill", "10-09 17:30")
+    with town.ledger.begin() as conn:
+        conn.execute(sa.update(schema.case_steps).where(schema.case_steps.c.case == 1).values(clocks={"not": "clocks"}))
+    found = status(town, "10-09 18:00")
+    assert [each.id for each in found.cases] == [2]
+    assert "case 1 cannot be read" in found.health["case 1"]
+    assert "case 1 cannot be read" in page(found)

@@ -149,6 +149,12 @@ def listed(
     return read_rows(conn, query, _D.id, "duty", _duty, unreadable)
 
 
+def closed(conn: sa.Connection, *, first: int, unreadable: list[Unreadable]) -> list[AnyDuty]:
+    """Those that are open no longer, latest due first; `unreadable` takes what cannot be read."""
+    query = _NEWEST.where(_D.state != "open").order_by(_D.due_us.desc().nulls_first(), _D.id.desc()).limit(first)
+    return read_rows(conn, query, _D.id, "duty", _duty, unreadable)
+
+
 def count(conn: sa.Connection, *, everything: bool = False) -> int:
     """How many are open; with `everything`: how many there are."""
     query = sa.select(sa.func.count()).select_from(schema.duties)

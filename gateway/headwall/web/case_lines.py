@@ -14,6 +14,7 @@ from headwall.cases.states import ENDED
 from headwall.law.state_spill import state_spill
 from headwall.ledger import cases
 from headwall.ledger.cases import Case
+from headwall.ledger.unreadable import Unreadable
 from headwall.registry import Registry
 
 _SHOWN: Final = 200
@@ -40,9 +41,9 @@ class CaseLine(msgspec.Struct, frozen=True):
     overdue: bool
 
 
-def case_lines(conn: sa.Connection, registry: Registry, now_us: int) -> list[CaseLine]:
-    """The newest cases that have not ended, spills first."""
-    found = cases.listed(conn, without=ENDED)
+def case_lines(conn: sa.Connection, registry: Registry, now_us: int, unreadable: list[Unreadable]) -> list[CaseLine]:
+    """The newest cases that have not ended, spills first; `unreadable` takes those that cannot be read."""
+    found = cases.listed(conn, without=ENDED, unreadable=unreadable)
     found.sort(key=lambda each: (each.kind != SPILL, -each.id))
     return [_line(conn, registry, each, now_us) for each in found[:_SHOWN]]
 

@@ -21,6 +21,7 @@ from headwall.law import localtime
 from headwall.law.profile import Profile, StormNumbers, StormReport
 from headwall.ledger import schema
 from headwall.ledger.ledger import Ledger
+from headwall.ledger.unreadable import Unreadable
 from headwall.notify import doubt_words
 from headwall.registry import Registry
 from headwall.registry.model import Datastream, Node
@@ -187,16 +188,18 @@ def build_status(
     """The status as one committed state of the ledger shows it."""
     with ledger.read() as conn:
         gauges = gauges_at(conn, registry, profiles, now_us)
-        waiting = case_lines(conn, registry, now_us)
+        unreadable: list[Unreadable] = []
+        waiting = case_lines(conn, registry, now_us, unreadable)
+        duties = duty_lines(conn, registry, now_us, unreadable)
         return Status(
             now_us=now_us,
             time_zone=registry.municipalities[0].time_zone,
             ledger=ledger.id,
-            health=dict(health),
+            health={**health, **{each.what: str(each) for each in unreadable}},
             boards=boards(conn, registry, gauges, now_us),
             unclaimed=unclaimed(conn),
             gauges=gauges,
-            duties=duty_lines(conn, registry, now_us),
+            duties=duties,
             call_first=call_first(waiting),
             cases=waiting,
             notices=_notices(conn),
@@ -390,12 +393,15 @@ def _numbers(registry: Registry, profiles: Mapping[str, Profile], datastream: st
 # --- duties, notices, mails ---
 
 
-def duty_lines(conn: sa.Connection, registry: Registry, now_us: int) -> list[DutyLine]:
-    """Open duties by due time, then the closed ones, latest due first."""
-    lines = [duty_line(duty, registry, now_us) for duty in duty_book.listed(conn, everything=True)]
-    still_open = [line for line in lines if line.state == "open"]
-    closed = [line for line in lines if line.state != "open"]
-    return (still_open + closed[::-1])[:_SHOWN_DUTIES]
+def duty_lines(conn: sa.Connection, registry: Registry, now_us: int, unreadable: list[Unreadable]) -> list[DutyLine]:
+    """Open duties by due time, then the closed ones, latest due first; so many as the page shows.
+
+    Args:
+        unreadable: takes those that cannot be read.
+    """
+    found = duty_book.listed(conn, first=_SHOWN_DUTIES, unreadable=unreadable)
+    found += duty_book.closed(conn, first=_SHOWN_DUTIES - len(found), unreadable=unreadable)
+    return [duty_line(duty, registry, now_us) for duty in found]
 
 
 def _is_overdue(duty: duty_book.AnyDuty, now_us: int) -> bool:
