@@ -141,3 +141,9 @@ def test_the_log_book_on_paper_has_words_for_states_and_leaves_files_as_they_are
     told = f"state notice_served; clause elmsford-288-11a-notice; name photo_of_brook.jpg; file {digest}"
     said = "state notice served; clause elmsford-288-11a-notice; name photo_of_brook.jpg; file 0123456789ab…"
     assert log_book.shown(told) == said
+
+
+def test_advice_stands_behind_what_is_owed(ledger: Ledger) -> None:
+    found = mail(ledger, [changed(duty=1, advice=True), changed(duty=2)])
+    assert ["advice" in section.heading for section in found.sections] == [False, True]
+    assert "advice" not in found.subject

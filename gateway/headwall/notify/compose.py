@@ -102,7 +102,7 @@ class Contents:
         again = reminder_section.reminders(look, [fact for fact in facts if isinstance(fact, Reminder)], reader)
         others = [
             _came(_notice(look, fact, reader), pace.times(batch.rows, row))
-            for row, fact in zip(rows, facts, strict=True)
+            for row, fact in sorted(zip(rows, facts, strict=True), key=lambda each: _is_advice(each[1]))
             if not isinstance(fact, StormDuty | OpenMatters | Reminder)
         ]
         notices, zone = [*again, *others], look.zone_of(facts[0])
@@ -263,6 +263,11 @@ def _of_spill(fact: Fact) -> bool:
         case OpenMatters():
             return any(case.kind == SPILL for case in fact.cases)
     return False
+
+
+def _is_advice(fact: Fact) -> bool:
+    """What is advice stands behind what is owed, or has happened."""
+    return isinstance(fact, ClauseDuty) and fact.advice
 
 
 def _came(section: Section, times: int) -> Section:
