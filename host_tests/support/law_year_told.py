@@ -8,11 +8,14 @@ from typing import Any
 
 import sqlalchemy as sa
 from headwall.ledger import schema
+from headwall.ledger.ledger import Ledger
 from headwall_sim.law_year import World
-from headwall_sim.law_year_play import Play
+from headwall_sim.law_year_play import play
 
 from support.law_year_oracle import Oracle, by_day, local_day
 
+_O, _M = schema.outbox.c, schema.mails.c
+_MAILED = sa.select(_O.person, _M.at_us, _O.how, _O.body).join_from(schema.outbox, schema.mails, _M.id == _O.mail)
 Told = Counter[tuple[Any, ...]]
 
 
@@ -23,18 +26,16 @@ def must_be_told(world: World) -> Told:
     return by_day(oracle.posts, world.ends_us)
 
 
-def was_told(world: World, folder: Path) -> Told:
+def was_told(world: World, folder: Path, processes: int = 1) -> Told:
     """The same as Headwall has it."""
-    played = Play(world, folder)
-    try:
-        played.run()
-        o, m = schema.outbox.c, schema.mails.c
-        query = sa.select(o.person, m.at_us, o.how, o.body).join_from(schema.outbox, schema.mails, m.id == o.mail)
-        with played.ledger.read() as conn:
-            rows = conn.execute(query).all()
-    finally:
-        played.close()
-    return Counter((row.person, local_day(row.at_us).isoformat(), row.how, _fact(row.body)) for row in rows)
+    found: Told = Counter()
+    for played in play(world, folder, processes):
+        ledger = Ledger.open(played.ledger_url)
+        with ledger.read() as conn:
+            rows = conn.execute(_MAILED).all()
+        ledger.close()
+        found.update((row.person, local_day(row.at_us).isoformat(), row.how, _fact(row.body)) for row in rows)
+    return found
 
 
 def _fact(body: dict[str, Any]) -> tuple[Any, ...]:

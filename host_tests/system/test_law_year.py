@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 
 import pytest
 from headwall_sim import law_year
@@ -15,6 +16,7 @@ from support.law_year_told import Told, must_be_told, was_told
 from support.long import LONG
 
 #: seed, sites, days
+PROCESSES = (os.cpu_count() or 1) if LONG else 1
 PLAYED = [(1, 1000, 365)] if LONG else [(1133, 20, 45), (1418, 20, 45)]
 
 
@@ -22,7 +24,7 @@ PLAYED = [(1, 1000, 365)] if LONG else [(1133, 20, 45), (1418, 20, 45)]
 def year(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Told]:
     """What each person got on which day: as it must be, and as it was."""
     world = make(*request.param)
-    return must_be_told(world), was_told(world, tmp_path_factory.mktemp("year"))
+    return must_be_told(world), was_told(world, tmp_path_factory.mktemp("year"), PROCESSES)
 
 
 def test_no_fact_is_missing_on_the_day_on_which_it_must_come(year: tuple[Told, Told]) -> None:

@@ -33,6 +33,7 @@ _SITES_A_GAUGE: Final = 8
 _SITES_A_CONTRACTOR: Final = 6
 _JUDGE_US: Final = 15 * MINUTE_US  # a board sends what has come in so long
 _STORMS: Final = 75
+_ABOUT: Final = ("gauge", "person")  # what a happening that names no site is about
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,24 @@ class World:
     places: tuple[Place, ...]
     gauges: tuple[str, ...]
     happenings: tuple[Happening, ...]
+
+    @property
+    def towns(self) -> tuple[str, ...]:
+        """The municipalities that have a site."""
+        having = {place.town for place in self.places}
+        return tuple(town for town in TOWNS if town in having)
+
+    def by_officer(self) -> list[World]:
+        """The same in parts, one for each officer: those of different officers share no person and no gauge."""
+        officers = dict.fromkeys(TOWNS[town][0] for town in self.towns)
+        return [self._of({town for town in self.towns if TOWNS[town][0] == officer}) for officer in officers]
+
+    def _of(self, towns: set[str]) -> World:
+        places = tuple(place for place in self.places if place.town in towns)
+        gauges = tuple(sorted({place.gauge for place in places if place.gauge}))
+        known = {*gauges, *(place.id for place in places), *(place.contractor for place in places)}
+        mine = (each for each in self.happenings if known & {each.site, *map(each.more.get, _ABOUT)} - {""})
+        return World(self.begins_us, self.ends_us, places, gauges, tuple(mine))
 
 
 def local_us(day: date, at: time = time()) -> int:

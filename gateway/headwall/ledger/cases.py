@@ -93,6 +93,11 @@ def case(conn: sa.Connection, number: int, *, lock: bool = False) -> Case:
     return found
 
 
+def some(conn: sa.Connection, numbers: Collection[int]) -> list[Case]:
+    """The cases of some numbers, oldest first; those that there are not are left out."""
+    return _read(conn, sa.select(schema.cases).where(_C.id.in_(list(numbers))).order_by(_C.id))
+
+
 def of_notice(conn: sa.Connection, key: str) -> Case | None:
     """The case that came from a notice."""
     return next(iter(_read(conn, sa.select(schema.cases).where(schema.cases.c.notice == key))), None)

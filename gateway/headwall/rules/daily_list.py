@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from headwall import codes
+from headwall.cases.code import Code
 from headwall.cases.running import clocks_of
 from headwall.cases.states import ENDED
-from headwall.cases.steps import code_of
 from headwall.law import localtime
 from headwall.law.localtime import HOUR_US
 from headwall.ledger import acknowledgements, cases, schema
@@ -126,15 +127,17 @@ def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: in
     """The oldest open cases with what is owed in each first, and how many there are."""
     where = (_C.municipality == municipality, _C.state.not_in(ENDED), _C.historical.is_(False), _C.at_us <= at_us)
     numbers = conn.execute(sa.select(_C.id).where(*where).order_by(_C.id)).scalars().all()
+    if not numbers:
+        return [], 0
     seen = acknowledgements.of(conn, [acknowledgements.matter("case", number) for number in numbers[:_MOST]])
+    profile, zone = codes.code_of(conn, registry, municipality), registry.zone(municipality)
     lines = []
-    for number in numbers[:_MOST]:
-        case = cases.case(conn, number)
-        clocks = clocks_of(code_of(conn, registry, case), case)
+    for case in cases.some(conn, numbers[:_MOST]):
+        clocks = clocks_of(Code(profile, zone, case), case)
         first = next((each for each in clocks if each.met_us is None and each.owed_by), None)
         clock, due_us = ("", None) if first is None else (first.what, first.clock.taken_us)
-        since_us, names = case.from_us, _names(seen, "case", number)
-        lines.append(OpenCase(number, case.kind, case.site, case.state, since_us, clock, due_us, names))
+        since_us, names = case.from_us, _names(seen, "case", case.id)
+        lines.append(OpenCase(case.id, case.kind, case.site, case.state, since_us, clock, due_us, names))
     return lines, len(numbers)
 
 
