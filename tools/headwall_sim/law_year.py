@@ -33,6 +33,7 @@ _SITES_A_GAUGE: Final = 8
 _SITES_A_CONTRACTOR: Final = 6
 _JUDGE_US: Final = 15 * MINUTE_US  # a board sends what has come in so long
 _STORMS: Final = 75
+_BEFORE: Final = -1  # when what was entered before the begin comes
 _ABOUT: Final = ("gauge", "person")  # what a happening that names no site is about
 
 
@@ -127,6 +128,8 @@ class _Maker:
             found += [each for each in (*of_kind(place), *self._spill(place)) if each.at_us < self._ends_us]
         for person in sorted({place.contractor for place in places if place.contractor}):
             found += [each for each in self._trained(person) if each.at_us < self._ends_us]
+        # nothing comes in the days before, in which some work has begun already
+        found = [each for each in found if each.at_us == _BEFORE or each.at_us >= self._begins_us]
         found.sort(key=lambda each: each.at_us)
         return World(self._begins_us, self._ends_us, tuple(places), tuple(gauges), tuple(found))
 
@@ -295,7 +298,9 @@ class _Maker:
         """Most have signed before the year begins, some later, some never."""
         signed = self._chance.choice(("before", "before", "before", "later", "never"))
         if signed == "before":
-            yield Happening(-1, "certified", place.id, {"person": place.contractor, "done": self._begins_us - DAY_US})
+            yield Happening(
+                _BEFORE, "certified", place.id, {"person": place.contractor, "done": self._begins_us - DAY_US}
+            )
         elif signed == "later":
             at_us = self._odd(place.work_us + self._chance.randint(-3, 20) * DAY_US)
             if at_us > self._begins_us:
@@ -306,7 +311,7 @@ class _Maker:
         chance, day = self._chance, date(YEAR, 1, 1)
         if chance.random() < 0.8:
             done_us = self._odd(local_us(day - timedelta(days=chance.randint(730, 1090))))
-            yield Happening(-1, "trained", more={"person": person, "done": done_us})
+            yield Happening(_BEFORE, "trained", more={"person": person, "done": done_us})
         if chance.random() < 0.7:
             at_us = self._odd(local_us(day + timedelta(days=chance.randint(5, 360))))
             yield Happening(at_us, "trained", more={"person": person, "done": at_us})
@@ -314,7 +319,7 @@ class _Maker:
     # --- septic systems ---
 
     def _tank(self, place: Place) -> Iterator[Happening]:
-        chance, before = self._chance, -1
+        chance, before = self._chance, _BEFORE
         day = date(YEAR, 1, 1)
         if chance.random() < 0.5:
             declared_us = local_us(day + timedelta(days=chance.randint(-300, -20)), time(9, 3, 7))
