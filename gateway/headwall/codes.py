@@ -26,7 +26,9 @@ log = structlog.get_logger("codes")
 CHOICE: Final = "choice_made"
 PERMIT: Final = "state_permit_entered"
 _KINDS: Final = (CHOICE, PERMIT)
-_NEWEST: Final = sa.select(sa.func.max(schema.records.c.n)).where(schema.records.c.kind.in_(_KINDS))
+#: a redaction too: it takes the name of who decided out of what is kept
+_READ: Final = (*_KINDS, log_book.REDACTION)
+_NEWEST: Final = sa.select(sa.func.max(schema.records.c.n)).where(schema.records.c.kind.in_(_READ))
 
 
 @dataclass(frozen=True)

@@ -194,7 +194,7 @@ def test_reasons_of_a_suspension_are_due_after_business_days_where_a_code_wants_
     if code == "elmsford":
         assert desk.due() == {}
         return
-    assert desk.due() == {"reasons": at("2026-06-15 20:30")}  # strictly the next business day, a Monday, 16:30
+    assert desk.due() == {"reasons": at("2026-06-17 20:30")}  # three business days, the Wednesday, 16:30
     (reasons,) = desk.expected()
     deadline = reasons.provision.deadline("reasons")
     both = desk.profile.due(reasons.provision, deadline, reasons.starts, desk.where)

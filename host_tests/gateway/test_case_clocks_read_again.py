@@ -16,7 +16,7 @@ from headwall.rules.facts import Reminder, from_body
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.case_town import CaseTown, local, shown
-from support.outfall_house import OutfallHouse
+from support.outfall_house import SITE, OutfallHouse
 
 
 class Town(CaseTown):
@@ -145,3 +145,15 @@ def test_clocks_end_as_if_the_last_choice_had_been_made_first(
     assert sorted(map(msgspec.to_builtins, clocks.standing(case.steps)), key=str) == sorted(
         map(msgspec.to_builtins, expected), key=str
     )
+
+
+def test_what_a_person_sets_at_any_part_of_a_second_is_no_other_time_than_was_mailed(tmp_path: Path) -> None:
+    town, seen_us = Town(tmp_path, "elmsford"), local("06-16 16:00") + 123_456
+    town.house.judge(seen_us)
+    with town.ledger.begin() as conn:
+        at = {"seen_us": seen_us, "now_us": seen_us}
+        steps.open_by_person(conn, town.registry, SITE, kind="spill", by="Olive", note="paint", **at)
+    for minutes in (1, 20, 60, 200):
+        town.house.judge(seen_us + minutes * 60_000_000)
+    assert "moved" not in {each.stage for each in town.told()}
+    assert town.told()

@@ -209,7 +209,7 @@ def test_a_call_that_nobody_made_is_struck_and_asked_for_again(make: Make) -> No
         ("classify", {"outcome": "harmless"}, "one of hazardous, nonhazardous"),
         ("strike", {"details": {"step": "99"}}, "has no step 99"),
         ("strike", {"details": {"step": "1"}}, "cannot be struck"),
-        ("notify", {}, "notify is a step of contaminating_activity, failing_system"),
+        ("notify", {}, "notify is a step of a contaminating activity and failing system"),
     ],
 )
 def test_what_cannot_be_entered_of_a_spill_says_why(

@@ -102,7 +102,7 @@ def test_a_report_closes_the_duty_of_a_storm_by_name(desk: Desk) -> None:
 def test_duty_show_tells_what_is_asked_and_how_to_enter_it(desk: Desk) -> None:
     _judged(desk)
     told = desk.run("duty", "show", "1")
-    assert "Inspection report every seven days" in " ".join(told.split())
+    assert "inspection report every seven days" in " ".join(told.split())
     assert "§ 288-8A(2)" in told
     assert "headwall record report yard --by NAME" in told
     assert "(taken here)" in told

@@ -251,3 +251,16 @@ def test_mail_about_a_construction_site_says_that_no_permit_is_entered_until_one
     assert "State-permit schedule not entered" in told()
     enter(house)
     assert "State-permit schedule not entered" not in told()
+
+
+def test_a_redaction_reaches_the_codes_that_are_kept(make: Make) -> None:
+    house = make()
+    kept = codes.Codes({"elmsford": ELMSFORD})
+    choose(house, "storm.clock_start", "end", "2026-01-01", by="Ann Counsel")
+    look = Lookup(house.registry, kept, house.ledger, NOON)
+    assert "Ann Counsel" in [each.by for each in (look.profile("elmsford") or ELMSFORD).choices]
+    with house.ledger.begin() as conn:
+        (row,) = log_book.rows(conn, (codes.CHOICE,))
+        log_book.redact(conn, row.n, by="Olive Officer", reason="asked", now_us=NOON)
+    look = Lookup(house.registry, kept, house.ledger, NOON)
+    assert "Ann Counsel" not in [each.by for each in (look.profile("elmsford") or ELMSFORD).choices]

@@ -64,11 +64,11 @@ def changed(**fields: object) -> ClauseDuty:
 def test_a_time_at_midnight_is_the_end_of_the_day_before_and_any_other_is_itself(day: date, minutes: int) -> None:
     midnight_us = localtime.midnight_us(day, ZONE)
     before = day - timedelta(days=1)
-    assert wording.due_short(midnight_us, ZONE) == f"end of {before:%b} {before.day}"
+    assert localtime.until(midnight_us, ZONE) == f"end of {before:%b} {before.day}"
     assert wording.due_time(midnight_us, ZONE) == f"end of {before:%a %b} {before.day} {before.year}"
     later_us = midnight_us + minutes * 60_000_000
     assert wording.due_time(later_us, ZONE) == wording.full_time(later_us, ZONE)
-    assert wording.due_short(later_us, ZONE) == localtime.short(later_us, ZONE)
+    assert localtime.until(later_us, ZONE) == localtime.short(later_us, ZONE)
 
 
 def test_a_sentence_has_one_full_stop_and_an_abbreviation_stays() -> None:

@@ -67,8 +67,17 @@ def test_at_night_what_can_wait_waits_and_what_is_due_within_two_days_does_not()
     digest = row(7, night, how="digest", person="dee")
     rows = [silent, soon, later, overdue, spill, gateway, digest]
     ready, next_us = hold_at_night(rows, night, URGENT_US, lambda _: morning)
-    assert (ready, next_us) == ([soon, overdue, spill, gateway, digest], morning)
+    assert (ready, next_us) == ([soon, overdue, spill, gateway, digest], night + 1)
+    assert hold_at_night([silent], night, URGENT_US, lambda _: morning) == ([], morning)
     assert hold_at_night(rows, morning, URGENT_US, lambda _: morning) == (rows, None)
+
+
+def test_what_becomes_pressing_in_the_night_goes_then() -> None:
+    night, morning = at("06-10 23:00"), at("06-11 06:00")
+    later = row(3, night, "reminder", due_us=night + URGENT_US + HOUR_US)
+    held, next_us = hold_at_night([later], night, URGENT_US, lambda _: morning)
+    assert (held, next_us) == ([], night + HOUR_US + 1)
+    assert hold_at_night([later], next_us, URGENT_US, lambda _: morning) == ([later], None)
 
 
 def test_who_is_written_to_at_night_anyway_gets_the_rest_with_it() -> None:

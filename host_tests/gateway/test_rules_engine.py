@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from headwall.hydrology.intensity import MINUTE_US, peak_mm_h
+from headwall.ledger import schema
 from headwall.rules.engine import CURSOR
 from headwall.rules.rain_line import Peak
+from headwall.rules.storm import StormReportRule
 from headwall.units import Depth
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.rules_house import HOUR, MINUTE, House, at, make_registry
+from support.registry_text import ACTIVE, site
+from support.rules_house import HOUR, MINUTE, PRIMARY, House, at, make_registry
 
 NOON = at("2026-06-10 12:00")
 
@@ -76,6 +79,53 @@ def test_a_step_that_cannot_commit_changes_nothing_and_is_done_again(
     house.judge(last + HOUR)
     (duty,) = house.duties()
     assert duty.body.storm.depth_in == "0.6"
+    house.close()
+
+
+def test_a_row_that_nobody_can_read_stops_its_own_site_alone_and_is_said(tmp_path: Path) -> None:
+    builder, wet = 'people = [{ person = "builder", role = "developer", from = 2020-01-01 }]', f"gauges = [{PRIMARY}]"
+    house = House(make_registry(tmp_path, more=site("aaa", "construction", builder, wet, status=ACTIVE)), NOON)
+    row = {"kind": "near_threshold", "subject": "aaa", "key": "near_threshold/aaa/1/x", "body": {"nonsense": 1}}
+    with house.ledger.begin() as conn:
+        conn.execute(schema.notices.insert().values(**row, opened_us=1))
+    last = house.rain(NOON, 70)
+    for n in range(3):
+        house.judge(last + n * 61_000_000)
+    assert [duty.body.site for duty in house.duties()] == ["yard"]
+    assert "aaa" in (house.engine.healthy() or "")
+    with house.ledger.begin() as conn:
+        conn.execute(schema.notices.delete().where(schema.notices.c.subject == "aaa"))
+    house.judge(last + 5 * 61_000_000)
+    assert sorted(duty.body.site for duty in house.duties()) == ["aaa", "yard"]
+    assert house.engine.healthy() is None
+    house.close()
+
+
+def test_rain_on_which_a_rule_failed_as_a_whole_is_judged_once_it_works_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(make_registry(tmp_path), NOON)
+    last = house.rain(NOON, 70)
+    with monkeypatch.context() as patched:
+        patched.setattr(StormReportRule, "judge", lambda *_: int("x"))
+        for n in range(3):
+            house.judge(last + n * 61_000_000)
+            assert "rule storm" in (house.engine.healthy() or "")
+    house.judge(last + 5 * 61_000_000)
+    assert [duty.body.site for duty in house.duties()] == ["yard"]
+    assert house.engine.healthy() is None
+    house.close()
+
+
+def test_two_engines_that_take_turns_tell_a_report_once(tmp_path: Path) -> None:
+    house = House(make_registry(tmp_path), NOON)
+    engines = [house.engine, house.new_engine()]
+    engines[0].report_fault("board-a", "mac_mismatch", "the pack is of another board")
+    for hours in range(0, 96, 6):
+        house.rain(NOON + hours * HOUR, 1)
+        house.engine = engines[hours // 6 % 2]
+        house.judge(NOON + hours * HOUR)
+    assert len(house.notices("node_fault")) == 1
     house.close()
 
 

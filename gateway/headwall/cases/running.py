@@ -9,9 +9,8 @@ from typing import Final
 from headwall.cases.clocks import NOT_OF, PAYMENT, standing
 from headwall.cases.code import Code
 from headwall.cases.known import Known, known
-from headwall.law import words
+from headwall.law import localtime, words
 from headwall.law.deadlines import Deadline
-from headwall.law.localtime import short
 from headwall.law.provision import Provision
 from headwall.law.provisions import Party, Spill
 from headwall.law.state_spill import HOTLINE, state_spill
@@ -100,12 +99,13 @@ def clocks_of(code: Code, case: Case) -> list[Running]:
 
 def owed_of(code: Code, case: Case) -> dict[str, str]:
     """What somebody still has to do in a case, by name, in words: clocks that are not met, an undecided protest."""
-    waiting = [each for each in clocks_of(code, case) if each.owed_by and each.met_us is None]
-    found = {
-        each.clock.name: f"{each.asks} ({each.clause.citation}), by {short(each.clock.taken_us, code.where)}"
-        for each in waiting
-        if each.clock.taken_us is not None
-    }
+    found: dict[str, str] = {}
+    for each in clocks_of(code, case):
+        if not each.owed_by or each.met_us is not None or each.clock.taken_us is None:
+            continue
+        name, until = each.clock.name, localtime.until(each.clock.taken_us, code.where)
+        said = f"{each.asks} ({each.clause.citation}), by {until}"
+        found[name] = f"{found[name]}, and {said}" if name in found else said  # two clauses may have one name for it
     times = known(case.steps).times
     if code.costs is not None and "protested" in times and "settled" not in times:
         found[_UNSETTLED] = f"decide the protest against the cost ({code.costs.citation})"

@@ -126,7 +126,7 @@ def list_approvals(
         at_us = None if when is None else parse_time(when, at.zone, "--at")
         with at.ledger.read() as conn:
             rows = approvals.listed(conn, unreadable)
-        replaced = {each.replaces: each.id for each in rows}
+            replaced = approvals.replacements(conn)
         found = [
             each
             for each in rows

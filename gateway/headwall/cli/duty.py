@@ -52,7 +52,7 @@ def list_duties(
             print_json([_as_json(duty) for duty in found])
         elif found or not unreadable:
             Console(markup=False, emoji=False).print(_table(found, at))
-        say_rest(len(found) + len(unreadable), there_are, "soonest due first", unreadable, as_json=as_json)
+        say_rest(len(found), there_are, "soonest due first", unreadable, as_json=as_json)
 
 
 def show(

@@ -49,7 +49,10 @@ def redact(
         print(f"Row {row} names nobody any more; the chain holds.")
         if file is not None:
             print(f"Its file is yours to delete: {file}. Attach the redacted one as a new row.")
-        print("Backups, and the entries, approvals and cases of the ledger, are not changed by this.")
+        print(
+            "Backups, and the other tables of the ledger (duties, entries, approvals, cases, calibrations and more), "
+            "are not changed by this, but for who has seen what."
+        )
 
 
 def keep(

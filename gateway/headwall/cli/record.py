@@ -286,7 +286,7 @@ def list_entries(
             Console(markup=False, emoji=False).print(_table(found, instead, at))
         elif not unreadable:
             print("No entry stands." if not everything else "There is no entry.")
-        say_rest(len(found) + len(unreadable), there_are, "the newest", unreadable, as_json=as_json)
+        say_rest(len(found), there_are, "the newest", unreadable, as_json=as_json)
 
 
 def _table(found: list[entries.Entry[entries.Body]], instead: dict[int, int], at: Opened) -> Table:

@@ -212,6 +212,17 @@ def short(instant_us: int, where: tzinfo) -> str:
     return f"{_MONTHS[local.month - 1]} {local.day} {local:%H:%M} {local.tzname()}"
 
 
+def day_over(instant_us: int, where: tzinfo) -> int | None:
+    """An instant of the day that ends at a midnight; None for another instant."""
+    return instant_us - 1 if midnight_us(day_of(instant_us, where), where) == instant_us else None
+
+
+def until(instant_us: int, where: tzinfo) -> str:
+    """A due time for people: "Jun 11 15:42 EDT"; at a midnight "end of Jul 21"."""
+    day = day_over(instant_us, where)
+    return short(instant_us, where) if day is None else f"end of {' '.join(short(day, where).split(' ')[:2])}"
+
+
 def iso(instant_us: int, where: tzinfo) -> str:
     """ISO 8601 with offset, to the second or finer where the instant is: "2026-06-10T15:42:00-04:00"."""
     return to_local(instant_us, where).isoformat()

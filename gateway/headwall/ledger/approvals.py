@@ -434,6 +434,12 @@ def approvals_at(
     return list(_read(conn, query.order_by(c.from_us, c.id)))
 
 
+def replacements(conn: sa.Connection) -> dict[int, int]:
+    """Row → the one that stands in its stead, whether that can be read or not."""
+    query = sa.select(_A.replaces, _A.id).where(_A.replaces.is_not(None))
+    return {row.replaces: row.id for row in conn.execute(query)}
+
+
 _A, _LATER = schema.approvals.c, schema.approvals.alias().c
 _OF_ANY_TIME = (
     sa.select(schema.approvals)

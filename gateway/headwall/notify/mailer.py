@@ -36,7 +36,7 @@ _POLL_US = 300_000_000
 class _Waits:
     """What a pass has seen that made no mail: another pass would see the same until a row comes or goes, or an instant.
 
-    What a waiting row says may change meanwhile; that lets it wait longer, never less.
+    What a waiting row says may change meanwhile, which nearly always lets it wait longer: it is read again in an hour.
     """
 
     newest: tuple[int | None, int]
@@ -44,7 +44,8 @@ class _Waits:
     next_us: int | None
 
     def still(self, newest: tuple[int | None, int], now_us: int) -> bool:
-        return newest == self.newest and self.at_us <= now_us < (_NEVER_US if self.next_us is None else self.next_us)
+        until_us = min(self.at_us + HOUR_US, _NEVER_US if self.next_us is None else self.next_us)
+        return newest == self.newest and self.at_us <= now_us < until_us
 
 
 class Mailer:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headwall.cases.kinds import KINDS
 from headwall.cases.states import STATES
+from headwall.law import localtime
 from headwall.law.localtime import short
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, Section, row
@@ -56,7 +57,7 @@ def _duties(look: Lookup, fact: OpenMatters, title: str, lines: Sequence[OpenDut
             look.site_name(each.site),
             (
                 wording.first_upper(each.asks),
-                f"{wording.due_short(each.due_us, zone) if each.due_us is not None else 'no time'}, duty {each.duty}"
+                f"{localtime.until(each.due_us, zone) if each.due_us is not None else 'no time'}, duty {each.duty}"
                 + (f", owed by {each.owed_by}" if each.owed_by else "")
                 + _seen(each.seen_by),
             ),
@@ -83,7 +84,7 @@ def _case(look: Lookup, fact: OpenMatters, case: OpenCase) -> tuple[str, ...]:
     ]
     if case.due_us is not None:
         was = "was due" if case.due_us <= fact.at_us else "due"
-        lines.append(f"{wording.first_upper(case.clock)}: {was} {wording.due_short(case.due_us, zone)}")
+        lines.append(f"{wording.first_upper(case.clock)}: {was} {localtime.until(case.due_us, zone)}")
     return tuple(lines)
 
 

@@ -34,6 +34,12 @@ def pressing(row: Waiting, now_us: int, urgent_us: int) -> bool:
     return row.kind not in CAN_WAIT or row.body.get("node") == _GATEWAY
 
 
+def _pressing_from_us(row: Waiting, urgent_us: int) -> int | None:
+    """When a row that can wait cannot any longer; None: it always can."""
+    due_us = row.body.get("due_us")
+    return None if due_us is None else due_us - urgent_us + 1
+
+
 def hold_at_night(rows: Sequence[Waiting], now_us: int, urgent_us: int, quiet_until: Callable[[Waiting], int]) -> Held:
     """What can wait does so while it is quiet where it happened, unless its reader is written to anyway.
 
@@ -41,7 +47,7 @@ def hold_at_night(rows: Sequence[Waiting], now_us: int, urgent_us: int, quiet_un
     """
     woken = {row.person for row in rows if row.how != "digest" and pressing(row, now_us, urgent_us)}
     held = {
-        row.id: until_us
+        row.id: min(until_us, _pressing_from_us(row, urgent_us) or until_us)
         for row in rows
         if row.how != "digest" and row.person not in woken and (until_us := quiet_until(row)) > now_us
     }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 
 from headwall.cases.kinds import SPILL
+from headwall.law import localtime
 from headwall.law.localtime import short
 from headwall.notify import wording
 from headwall.notify.content import Block, Row, Section, Tone, row
@@ -49,7 +50,7 @@ def _section(look: Lookup, facts: Sequence[Reminder], reader: Person) -> Section
 
 def _heading(look: Lookup, facts: Sequence[Reminder]) -> str:
     one = facts[0]
-    said_time = short if one.stage == "open" else wording.due_short
+    said_time = short if one.stage == "open" else localtime.until
     due = said_time(one.due_us, look.zone(one.municipality))
     said, when = _SAID[one.stage], _WHEN.get(one.stage, "since")
     if len(facts) == 1:

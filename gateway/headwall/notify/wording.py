@@ -24,22 +24,8 @@ def full_time(instant_us: int, zone: tzinfo) -> str:
 
 def due_time(instant_us: int, zone: tzinfo) -> str:
     """When something runs out: a day that is over at midnight is named by that day."""
-    day_over = _day_over(instant_us, zone)
+    day_over = localtime.day_over(instant_us, zone)
     return full_time(instant_us, zone) if day_over is None else f"end of {full_time(day_over, zone).rpartition(',')[0]}"
-
-
-def due_short(instant_us: int, zone: tzinfo) -> str:
-    """The same without weekday and year, e.g. "Jun 11 15:42 EDT", "end of Jul 21"."""
-    day_over = _day_over(instant_us, zone)
-    if day_over is None:
-        return localtime.short(instant_us, zone)
-    return f"end of {' '.join(localtime.short(day_over, zone).split(' ')[:2])}"
-
-
-def _day_over(instant_us: int, zone: tzinfo) -> int | None:
-    """An instant of the day that ends at a midnight; None for another instant."""
-    midnight_us = localtime.midnight_us(localtime.day_of(instant_us, zone), zone)
-    return instant_us - 1 if midnight_us == instant_us else None
 
 
 def inches(depth_in: str) -> str:

@@ -98,6 +98,7 @@ def storm(
         each
         for each in found
         if isinstance(each, StormDuty)
+        and not each.trigger_gone
         and each.storm.start_us <= case.until_us
         and case.from_us <= each.storm.end_us + _AFTER_STORM_US
     ]
@@ -108,7 +109,7 @@ def storm(
     rain = rain_of(conn, registry, duty)
     if rain is None or not isinstance(clause, StormReport):
         return None
-    place = registry.place_of(duty.datastream, now_us) or duty.datastream
+    place = registry.place_of(duty.datastream, duty.crossing_us) or duty.datastream
     drawn = hyetograph.of_storm(duty, rain, clause, place, where, now_us)
     return Picture(hyetograph.draw(drawn), hyetograph.in_words(drawn, duty.storm))
 

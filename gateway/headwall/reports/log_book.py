@@ -127,7 +127,7 @@ def as_pdf(found: list[Line], *, title: str, about: list[str], head: log_book.He
 
 def shown(what: str) -> str:
     """As people read it: of a SHA-256 its beginning, and names of the program in words; a file's name as it is."""
-    words = re.sub(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])", lambda found: found[0].replace("_", " "), what)
+    words = re.sub(r"(?<![\w./@-])[a-z]+(?:_[a-z]+)+(?![\w./@-])", lambda found: found[0].replace("_", " "), what)
     return re.sub(r"\b([0-9a-f]{12})[0-9a-f]{52}\b", r"\1…", words)
 
 

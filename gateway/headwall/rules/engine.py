@@ -220,6 +220,7 @@ class RuleEngine:
         except BaseException:
             self._pos = None
             raise
+        self._faults.settle()
         self._pos, self._failing, self._broken = through, failing, None
         if outbox != self._outbox:
             self._outbox = outbox
@@ -299,16 +300,9 @@ class RuleEngine:
         except Exception as error:
             log.exception("rule failed", rule=rule.name)
             rule.forget()
-            for name, readings in step.rain.items():
-                times = [reading.time_us for reading in readings]
-                stretch = Stretch(name, min(times), max(times))
-                step.failures[f"rule {rule.name}, {name}"] = (stretch, f"{type(error).__name__}: {error}")
-            if not step.rain:
-                self._broken_rule(step, rule, error)
-
-    def _broken_rule(self, step: Step, rule: Rule, error: Exception) -> None:
-        stretch = Stretch("", step.now_us, step.now_us)
-        step.failures[f"rule {rule.name}"] = (stretch, f"{type(error).__name__}: {error}")
+            why = f"{type(error).__name__}: {error}"
+            for stretch in _stretches(step):
+                step.failures[f"rule {rule.name}, {stretch.datastream}".removesuffix(", ")] = (stretch, why)
 
     # --- failures ---
 
@@ -342,6 +336,17 @@ class RuleEngine:
             open_now.pop(key, None)
         self._retry_us = step.now_us + _RETRY_US if open_now else 0
         return {body["subject"]: body["error"] for body in open_now.values()}
+
+
+def _stretches(step: Step) -> list[Stretch]:
+    """What a step brought of each gauge, new and to be judged again; where it brought nothing one that names none."""
+    touched: dict[str, list[int]] = defaultdict(list)
+    for name, readings in step.rain.items():
+        touched[name] += (reading.time_us for reading in readings)
+    for again in step.again:
+        touched[again.datastream] += (again.start_us, again.end_us)
+    touched = touched or {"": [step.now_us]}
+    return [Stretch(name, min(times), max(times)) for name, times in touched.items()]
 
 
 def _failure_key(subject: str) -> str:

@@ -55,7 +55,7 @@ class NodeFaultRule:
         self._ledger = ledger
         self._registry = registry
         self._reports: deque[Report] = deque()
-        self._told = 0  # how many of the reports the last step has told; a step that was rolled back has told none
+        self._told = 0  # how many of the reports the step under way has told
         self._lock = threading.Lock()
         self._states_us = 0
         self._letters = 0  # the newest dead letter that was looked at
@@ -72,13 +72,12 @@ class NodeFaultRule:
         return self._sweep_us or None
 
     def forget(self) -> None:
-        self._states_us = self._told = self._letters = 0
+        self._states_us = self._letters = 0
         self._standing = None
 
     def judge(self, step: Step) -> None:
+        self._told = 0
         with self._lock:
-            for _ in range(self._told):
-                self._reports.popleft()
             reports = list(self._reports)
         for report in [*reports, *self._from_dead_letters(step)]:
             self._reported[_beginning(report.node, _GATEWAY, report.fault)] = step.now_us
@@ -86,6 +85,13 @@ class NodeFaultRule:
         self._from_states(step)
         self._sweep(step)
         self._told = len(reports)
+
+    def settle(self) -> None:
+        """The step has been committed: what it has told is told. One that was rolled back has told nothing."""
+        with self._lock:
+            for _ in range(self._told):
+                self._reports.popleft()
+            self._told = 0
 
     def _from_dead_letters(self, step: Step) -> list[Report]:
         if step.newest.dead_letters == self._letters:

@@ -186,7 +186,8 @@ class ReminderRule:
                 default=(case.at_us, ""),
             )
             key = f"{acknowledgements.matter('case', number)}/{clock.provision}/{clock.name}"
-            said_us = _said_us(conn, key) if by == log_book.HEADWALL else clock.taken_us
+            anew = by == log_book.HEADWALL  # read again, after a choice: what a person sets is no correction
+            said_us = _said_us(conn, key) if anew else None
             late = said_us is None and clock.taken_us <= told_us
             reminder = Reminder(
                 stage="before",
@@ -200,7 +201,7 @@ class ReminderRule:
                 due_us=clock.taken_us,
                 previous_due_us=said_us,
             )
-            moved = late or (said_us is not None and said_us != _SECOND_US * (clock.taken_us // _SECOND_US))
+            moved = anew and (late or (said_us is not None and said_us != _SECOND_US * (clock.taken_us // _SECOND_US)))
             yield _Matter(key, reminder, told_us, at_once_us=at_once_us if running.at_once else (), moved=moved)
 
 

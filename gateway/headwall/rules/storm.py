@@ -219,11 +219,13 @@ class StormReportRule:
         if len(watch.gauges.members) > 1:
             storms = [self._compared(step, watch, storm) for storm in storms]
         sites = [site for site in watch.sites if site.municipality == asked.municipality.id]
-        held = _Held.read(step, asked, [site.id for site in sites], start_us, end_us)
+        # with care each site's by itself: what cannot be read of one must not stop the others
+        all_held = None if step.careful else _Held.read(step, asked, [site.id for site in sites], start_us, end_us)
         for site in sites:
             with step.guarded(
                 f"{site.id}, {asked.datastream}, {asked.provision.id}", Stretch(asked.datastream, start_us, end_us)
             ):
+                held = all_held or _Held.read(step, asked, [site.id], start_us, end_us)
                 _SiteJudgement(
                     self._registry, self._historical_after_us, step, asked, site, held, start_us, end_us, why
                 ).judge(storms)
