@@ -51,22 +51,14 @@ def storm_duties(house: House) -> list[StormDuty]:
 # --- choices ---
 
 
-def test_choice_counts_although_the_step_that_read_it_could_not_commit(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_choice_counts_although_the_step_that_read_it_could_not_commit(make: Make) -> None:
     house = make(NOON + 20 * HOUR)
     house.rain(NOON, 60)
     house.judge()
     (before,) = storm_duties(house)
     choose(house, "storm.clock_start", "end", "2026-01-01")
-    with monkeypatch.context() as patched:
-
-        def refuse(*_: object) -> None:
-            raise sa.exc.OperationalError("disk", {}, Exception("database or disk is full"))
-
-        patched.setattr(house.ledger, "set_cursor", refuse)
-        with pytest.raises(sa.exc.OperationalError):
-            house.engine.step()
+    with house.full_disk(), pytest.raises(sa.exc.OperationalError):
+        house.engine.step()
     house.judge()
     (after,) = storm_duties(house)
     assert after.due_us > before.due_us

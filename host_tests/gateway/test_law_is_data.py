@@ -64,7 +64,7 @@ _OWN: dict[str, set[str]] = {
     "rules/clauses/approvals.py": {"_AHEAD_US", "_holds_at_noon", "_occurrence"},
     "rules/clauses/connections.py": {"illicit_connection"},  # the length of a text
     "rules/clauses/devices.py": {"_DAY_US", "_obstructions"},
-    "rules/clauses/people.py": {"_AHEAD_US", "_NOON"},
+    "rules/clauses/people.py": {"_AHEAD_US"},
     "rules/clauses/presence.py": {"_WEEK", "_DAYS_TOLD", "_business_days"},  # a calendar week; days that a line names
     "rules/device_neglect.py": {"_LASTS_US", "_neglected"},
     "rules/engine.py": {"_POLL_US"},

@@ -58,21 +58,13 @@ def test_two_engines_on_one_ledger_count_each_tip_once(tmp_path: Path) -> None:
     house.close()
 
 
-def test_a_step_that_cannot_commit_changes_nothing_and_is_done_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_cannot_commit_changes_nothing_and_is_done_again(tmp_path: Path) -> None:
     house = House(make_registry(tmp_path), NOON)
     last = house.rain(NOON, 30)
     house.judge(last)
     last = house.rain(last + MINUTE, 30)
-    with monkeypatch.context() as patched:
-
-        def refuse(*_: object) -> None:
-            raise sa.exc.OperationalError("disk", {}, Exception("database or disk is full"))
-
-        patched.setattr(house.ledger, "set_cursor", refuse)
-        with pytest.raises(sa.exc.OperationalError):
-            house.engine.step()
+    with house.full_disk(), pytest.raises(sa.exc.OperationalError):
+        house.engine.step()
     with house.ledger.read() as conn:
         assert house.ledger.cursor(conn, CURSOR) == 30
     assert house.duties() == []

@@ -175,19 +175,11 @@ def test_nonsense_about_an_update_stops_no_rule(house: House, update: Any) -> No
     assert house.engine.healthy() is None
 
 
-def test_a_report_is_told_although_the_step_that_took_it_could_not_commit(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_is_told_although_the_step_that_took_it_could_not_commit(house: House) -> None:
     house.judge()
     house.put((NOON + MINUTE, 0))
     house.engine.report_fault("board-a", "mac_mismatch", "the pack is of board 240ac4000002")
-    with monkeypatch.context() as patched:
-
-        def refuse(*_: object) -> None:
-            raise sa.exc.OperationalError("disk", {}, Exception("database or disk is full"))
-
-        patched.setattr(house.ledger, "set_cursor", refuse)
-        with pytest.raises(sa.exc.OperationalError):
-            house.engine.step()
+    with house.full_disk(), pytest.raises(sa.exc.OperationalError):
+        house.engine.step()
     house.judge()
     assert _faults(house) == [("installer", "mac_mismatch")]

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 import sqlalchemy as sa
@@ -212,6 +213,16 @@ class House:
             conn.execute(schema.maintenance.insert().values(**window))
 
     # --- what came of it ---
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Within it no step that moves a cursor can be committed."""
+
+        def refuse(*_: object) -> None:
+            raise sa.exc.OperationalError("disk", {}, Exception("database or disk is full"))
+
+        with patch.object(self.ledger, "set_cursor", refuse):
+            yield
 
     def duties(self, *, everything: bool = False) -> list[duties.Duty]:
         with self.ledger.read() as conn:

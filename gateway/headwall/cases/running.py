@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -95,6 +95,11 @@ def clocks_of(code: Code, case: Case) -> list[Running]:
         if clock.provision in clauses
     ]
     return sorted(found, key=lambda each: (each.clock.taken_us or 0, each.clock.name))
+
+
+def owed_first(clocks: Iterable[Running]) -> Running | None:
+    """The first clock that somebody has to meet and has not met."""
+    return next((each for each in clocks if each.owed_by and each.met_us is None), None)
 
 
 def owed_of(code: Code, case: Case) -> dict[str, str]:

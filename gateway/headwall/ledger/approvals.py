@@ -435,9 +435,8 @@ def approvals_at(
 
 
 def replacements(conn: sa.Connection) -> dict[int, int]:
-    """Row → the one that stands in its stead, whether that can be read or not."""
-    query = sa.select(_A.replaces, _A.id).where(_A.replaces.is_not(None))
-    return {row.replaces: row.id for row in conn.execute(query)}
+    """Row → the one that stands in its stead."""
+    return replacing.replacements(conn, schema.approvals)
 
 
 _A, _LATER = schema.approvals.c, schema.approvals.alias().c

@@ -683,8 +683,7 @@ def _chosen(query: sa.Select[Any], subject: str | None, everything: bool) -> sa.
 
 def replacements(conn: sa.Connection) -> dict[int, int]:
     """Entry → the one that stands in its stead."""
-    query = sa.select(_E.replaces, _E.id).where(_E.replaces.is_not(None))
-    return {row.replaces: row.id for row in conn.execute(query)}
+    return replacing.replacements(conn, schema.entries)
 
 
 def _read(conn: sa.Connection, query: sa.Select[Any], given: Mapping[str, Any] | None = None) -> Iterator[Entry[Any]]:

@@ -50,6 +50,12 @@ def replaced_by(conn: sa.Connection, table: sa.Table, number: int) -> int | None
     return conn.execute(sa.select(table.c.id).where(table.c.replaces == number)).scalar()
 
 
+def replacements(conn: sa.Connection, table: sa.Table) -> dict[int, int]:
+    """Row → the one that stands in its stead, whether that can be read or not."""
+    query = sa.select(table.c.replaces, table.c.id).where(table.c.replaces.is_not(None))
+    return {row.replaces: row.id for row in conn.execute(query)}
+
+
 def stands(table: sa.Table) -> sa.ColumnElement[bool]:
     """For a query's rows of the table: nothing has replaced them."""
     later = table.alias()

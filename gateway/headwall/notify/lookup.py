@@ -10,7 +10,7 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-from headwall.codes import Codes, in_force
+from headwall.codes import Codes
 from headwall.derive.tip_depth import Tip, tip_at
 from headwall.hydrology.rain_doubt import Suspicion
 from headwall.law.localtime import day_of
@@ -72,13 +72,12 @@ class Lookup:
         self._shipped = profiles
 
     @cached_property
-    def _profiles(self) -> Mapping[str, Profile]:
-        """The codes as they are in force now; who keeps them long hands over what follows the ledger."""
+    def _profiles(self) -> Codes:
+        """The codes as they are in force now; who looks often hands over `Codes` of his own, which are kept."""
+        codes = self._shipped if isinstance(self._shipped, Codes) else Codes(self._shipped)
         with self.ledger.read() as conn:
-            if isinstance(self._shipped, Codes):
-                self._shipped.follow(conn)
-                return self._shipped
-            return in_force(conn, self._shipped)
+            codes.follow(conn)
+        return codes
 
     # --- municipality ---
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from headwall import codes
 from headwall.cases.code import Code
-from headwall.cases.running import clocks_of
+from headwall.cases.running import clocks_of, owed_first
 from headwall.cases.states import ENDED
 from headwall.law import localtime
 from headwall.law.localtime import HOUR_US
@@ -133,8 +133,7 @@ def _cases(conn: sa.Connection, registry: Registry, municipality: str, at_us: in
     profile, zone = codes.code_of(conn, registry, municipality), registry.zone(municipality)
     lines = []
     for case in cases.some(conn, numbers[:_MOST]):
-        clocks = clocks_of(Code(profile, zone, case), case)
-        first = next((each for each in clocks if each.met_us is None and each.owed_by), None)
+        first = owed_first(clocks_of(Code(profile, zone, case), case))
         clock, due_us = ("", None) if first is None else (first.what, first.clock.taken_us)
         since_us, names = case.from_us, _names(seen, "case", case.id)
         lines.append(OpenCase(case.id, case.kind, case.site, case.state, since_us, clock, due_us, names))

@@ -77,8 +77,7 @@ def _new_key(tag: str, fact: Episode) -> str:
 
 def open_notices(conn: sa.Connection, kind: type[E], site: str) -> list[tuple[str, E]]:
     """The open notices of a kind at a site with their keys, oldest first."""
-    tag = str(kind.__struct_config__.tag)
-    return [(key, msgspec.convert(body, kind)) for key, body in notices.open_ones(conn, tag, site)]
+    return open_at_sites(conn, kind, [site]).get(site, [])
 
 
 def open_at_sites(conn: sa.Connection, kind: type[E], sites: Collection[str]) -> dict[str, list[tuple[str, E]]]:

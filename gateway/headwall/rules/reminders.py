@@ -27,7 +27,7 @@ from headwall.rules.duty_words import asked
 from headwall.rules.facts import Reminder, StormDuty
 from headwall.rules.layers import Stretch
 from headwall.rules.reminding import Due, Message, come, messages, next_us
-from headwall.rules.tell import accepted, tell, to_be_told
+from headwall.rules.tell import accepted, keys_of, tell, to_be_told
 from headwall.rules.wakes import Wakes
 from headwall.settings import NotifySettings
 
@@ -216,6 +216,5 @@ def _said_us(conn: sa.Connection, key: str) -> int | None:
 def _told_us(conn: sa.Connection, duty: duty_book.AnyDuty) -> int:
     """When a duty was last told or corrected; when it was learned, where nobody was told."""
     c = schema.outbox.c
-    keys = [f"duty/{duty.id}/{version}" for version in range(1, duty.version + 1)]
-    told: int | None = conn.execute(sa.select(sa.func.max(c.at_us)).where(c.fact.in_(keys))).scalar()
+    told: int | None = conn.execute(sa.select(sa.func.max(c.at_us)).where(c.fact.in_(keys_of(duty.body)))).scalar()
     return duty.body.learned_us if told is None else told

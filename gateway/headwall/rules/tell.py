@@ -109,23 +109,23 @@ def tell_duty(
 
 def refresh(conn: sa.Connection, duty: DutyFact) -> None:
     """Let what no mail carries yet say what is known now: the rest of a backlog, a gap that has filled."""
-    for row in conn.execute(_UNSENT, {"facts": _keys(duty)}).all():
+    for row in conn.execute(_UNSENT, {"facts": keys_of(duty)}).all():
         body = to_body(msgspec.structs.replace(duty, **_as_told(row.body).correcting))
         conn.execute(schema.outbox.update().where(_O.id == row.id).values(body=body))
 
 
 def withdraw_duty(conn: sa.Connection, duty: DutyFact) -> None:
     """Take back what no mail carries yet of a duty that is answered."""
-    conn.execute(schema.outbox.delete().where(_O.fact.in_(_keys(duty)), _O.mail.is_(None)))
+    conn.execute(schema.outbox.delete().where(_O.fact.in_(keys_of(duty)), _O.mail.is_(None)))
 
 
-def _keys(duty: DutyFact) -> list[str]:
-    """Of each version under which a duty may have been told."""
+def keys_of(duty: DutyFact) -> list[str]:
+    """The keys of the outbox under which a duty may have been told, one a version."""
     return [f"duty/{duty.duty}/{version}" for version in range(1, duty.version + 1)]
 
 
 def _rows_about(conn: sa.Connection, duty: DutyFact, person: str) -> Sequence[Any]:
-    return conn.execute(_TOLD, {"facts": _keys(duty), "person": person}).all()
+    return conn.execute(_TOLD, {"facts": keys_of(duty), "person": person}).all()
 
 
 def _first_told(duty: DutyFact) -> DutyFact | None:

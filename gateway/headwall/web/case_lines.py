@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from headwall.cases import steps
 from headwall.cases.kinds import SPILL
-from headwall.cases.running import Running, clocks_of
+from headwall.cases.running import Running, clocks_of, owed_first
 from headwall.cases.states import ENDED
 from headwall.law.state_spill import state_spill
 from headwall.ledger import cases
@@ -74,5 +74,4 @@ def _line(conn: sa.Connection, registry: Registry, case: Case, now_us: int) -> C
 
 def _owed(conn: sa.Connection, registry: Registry, case: Case) -> Running | None:
     """The first clock that somebody has to meet and has not: a right that ends is nobody's debt."""
-    clocks = clocks_of(steps.code_of(conn, registry, case), case)
-    return next((each for each in clocks if each.owed_by and each.met_us is None), None)
+    return owed_first(clocks_of(steps.code_of(conn, registry, case), case))

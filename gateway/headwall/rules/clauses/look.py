@@ -60,6 +60,11 @@ class Look:
         """The local day of an instant."""
         return localtime.day_of(at_us, self.where)
 
+    def noon_us(self, day: date) -> int:
+        """The middle of a local day: whether something held on it is asked then."""
+        start_us, end_us = localtime.day_bounds(localtime.midnight_us(day, self.where), self.where)
+        return (start_us + end_us) // 2
+
     def iso(self, at_us: int) -> str:
         """An instant as text for `Expected.occurrence`."""
         return localtime.iso(at_us, self.where)

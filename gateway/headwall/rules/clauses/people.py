@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, time
+from datetime import date
 from decimal import Decimal
 from typing import Any, Final
 
-from headwall.law import localtime
 from headwall.law.provision import Provision
 from headwall.law.provisions import ContractorTraining
 from headwall.ledger.entries import Certification, Entry, Presence, SiteReport, Training
@@ -22,7 +21,6 @@ from headwall.rules.clauses.look import FOREVER_US, Look
 #: training that ends is asked for so long before
 _AHEAD_US: Final = 60 * 86_400 * 1_000_000
 _CONTRACTOR: Final = "trained_contractor"
-_NOON: Final = time(12)
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def _on_record(look: Look, provision: ContractorTraining, spans: list[Span]) -> 
         named = [each.name for each in report.body.signed if each.role in provision.roles]
         found += [(report.body.visited_us, report.digest, name, report) for name in named]
     for there in look.entries(Presence) if _CONTRACTOR in provision.roles else ():
-        noon_us = localtime.time_of_day_us(date.fromisoformat(there.body.day), _NOON, look.where)
+        noon_us = look.noon_us(date.fromisoformat(there.body.day))
         found += [(noon_us, there.digest, name, there) for name in there.body.contractors]
     first: dict[str, tuple[int, Entry[Any]]] = {}
     for at_us, _, name, entry in sorted(found, key=lambda each: each[:-1]):

@@ -53,7 +53,7 @@ def _days_without(
     look: Look, provision: Provision, part: Work, told: dict[str, Entry[Presence]], there: dict[str, Entry[SiteReport]]
 ) -> Iterator[Expected]:
     for day, entry in sorted(told.items()):
-        noon_us = _noon_us(look, date.fromisoformat(day))
+        noon_us = look.noon_us(date.fromisoformat(day))
         if not entry.body.work or entry.body.contractors or day in there or not part.start_us <= noon_us < part.end_us:
             continue
         yield Expected(
@@ -155,7 +155,7 @@ def _row(
         occurrence=first.name,
         starts={},
         asks=f"Enter who of the trained contractors was there, or that nobody worked, {when}",
-        owed_by=who(look, _noon_us(look, first.monday), "trained_contractor", "developer"),
+        owed_by=who(look, look.noon_us(first.monday), "trained_contractor", "developer"),
         evidence=evidence,
         answer=f"headwall record presence {look.site.id} --day DAY --contractor NAME --by NAME",
         advice=True,
@@ -165,13 +165,8 @@ def _row(
 
 
 def _within(look: Look, spans: list[Span], day: date) -> bool:
-    noon_us = _noon_us(look, day)
+    noon_us = look.noon_us(day)
     return any(start_us <= noon_us < end_us for start_us, end_us in spans)
-
-
-def _noon_us(look: Look, day: date) -> int:
-    start_us, end_us = localtime.day_bounds(localtime.midnight_us(day, look.where), look.where)
-    return (start_us + end_us) // 2
 
 
 def plan_on_site(look: Look, provision: Provision) -> Iterator[Expected]:
