@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from headwall.errors import InputError, UnknownThingError
 from support.desk import Desk
-from support.outfall_house import PULSE, SITE, OutfallHouse, outfall_registry, quiet
+from support.outfall_house import SITE, folder_with_a_suspicion
 
 BY = ("--by", "Olive Officer")
 
@@ -17,11 +17,7 @@ BY = ("--by", "Olive Officer")
 @pytest.fixture(scope="module")
 def fed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose ledger holds one suspicion."""
-    folder = tmp_path_factory.mktemp("fed")
-    house = OutfallHouse(outfall_registry(folder), url=f"sqlite:///{folder / 'headwall.db'}")
-    house.feed(quiet(10, [PULSE]))
-    house.close()
-    return folder
+    return folder_with_a_suspicion(tmp_path_factory.mktemp("fed"))
 
 
 @pytest.fixture

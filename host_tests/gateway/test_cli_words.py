@@ -10,7 +10,7 @@ import pytest
 from headwall.errors import InputError
 from headwall.ledger import schema
 from support.desk import Desk
-from support.outfall_house import PULSE, SITE, OutfallHouse, outfall_registry, quiet
+from support.outfall_house import SITE, folder_with_a_suspicion
 from support.septic_house import SITE as TANK
 from support.septic_house import septic_registry
 
@@ -20,10 +20,7 @@ BY = ("--by", "Olive Officer")
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose ledger holds a case with a notice served and an appeal filed, long ago."""
-    folder = tmp_path_factory.mktemp("served")
-    house = OutfallHouse(outfall_registry(folder), url=f"sqlite:///{folder / 'headwall.db'}")
-    house.feed(quiet(10, [PULSE]))
-    house.close()
+    folder = folder_with_a_suspicion(tmp_path_factory.mktemp("served"))
     desk = Desk(folder)
     desk.run("case", "confirm", "1", *BY, "--reason", "dye test", "--at", "2026-06-09 14:00")
     given = ("--dated", "2026-06-09 15:00", "--correct-by", "2026-06-30", "--means", "certified mail")

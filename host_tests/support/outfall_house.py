@@ -73,3 +73,11 @@ def quiet(days: int, pulses: Sequence[tuple[int, int, float]] = (), start_us: in
             found.append(("board-a", "rain.tips", time_us + 1, 0))
             found.append(("node-7", "water.temperature", time_us, 12.0 if not more else 11.0))
     return found
+
+
+def folder_with_a_suspicion(folder: Path) -> Path:
+    """A folder with the registry of an outfall, and a ledger that holds one suspicion about it."""
+    house = OutfallHouse(outfall_registry(folder), url=f"sqlite:///{folder / 'headwall.db'}")
+    house.feed(quiet(10, [PULSE]))
+    house.close()
+    return folder
