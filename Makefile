@@ -39,6 +39,7 @@ format: $(STAMP) ## let ruff lay the code out
 
 test: lint ## lint, then all tests; parts missing here make their tests skip and are named at the end
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	@echo "Then: \`make demo\` shows the main job; docs/contributor.md says how to change something."
 
 bench: $(STAMP) ## the benchmarks, each beside its peer in the same run
 	@for b in tools/bench/bench_*.py; do echo "== $$b"; $(BIN)/python $$b || exit 1; done
